@@ -1,4 +1,4 @@
-// Opens the page of approvals and the page of `ui` in a real browser and looks at what a person would: that they answer, tell what
+// Opens the page of a bridge's questions and the page of `ui` in a real browser and looks at what a person would: that they answer, tell what
 // happens elsewhere, fit a phone, and take nothing from other web pages. Exits with 1 when something did not hold, 2 for a wrong
 // option, 3 when this machine lacks something. --help says how.
 
@@ -20,7 +20,7 @@ const {
 } = takeOptions({
   command: 'npm run test:page --',
   about:
-    'Opens the page of approvals and that of `ui` in a Chromium of this machine, with runs and questions of its own. Needs no\nengine and no network; without a browser it says so and exits with 3.',
+    "Opens the page of a bridge's questions and that of `ui` in a Chromium of this machine, with runs and questions of its own. Needs no\nengine and no network; without a browser it says so and exits with 3.",
   options: {
     browser: { value: 'PATH', says: 'this Chromium or Chrome, instead of the one on PATH' },
     install: { says: "install Debian's Chromium first where there is none; takes root" },
@@ -48,7 +48,7 @@ if (shots !== undefined) mkdirSync(shots, { recursive: true });
 
 const load = (file) => import(pathToFileURL(builtFile(file)).href);
 const { openInbox } = await load('policy/inbox/inbox.js');
-const { ApprovalPage } = await load('policy/page/approval-page.js');
+const { QuestionPage } = await load('watch/front/question-page.js');
 const { drawnLetters } = await load('base/crypto.js');
 
 const CALL =
@@ -57,7 +57,7 @@ const CALL =
 /** What one check has: an inbox of its own, and windows that are closed at its end. */
 function stageOf(browser) {
   const stateDir = mkdtempSync(join(tmpdir(), 'page-'));
-  const inbox = openInbox({ stateDir, observer: () => {}, openPage: ApprovalPage.open });
+  const inbox = openInbox({ stateDir, observer: () => {}, openPage: QuestionPage.open });
   const complaints = [];
   const contexts = [];
   return {
@@ -82,10 +82,10 @@ function stageOf(browser) {
       const facts = { rule, run: '4f1c2a9b-12', client, principal, session };
       const offers = ['once', 'run', 'session', 'always', 'no'];
       const posted = inbox.post({ id, object, ...facts, offers, askedAt, expiresAt });
-      return { id, ...posted, page: () => inbox.pageOf(id), list: (url) => url.slice(0, -id.length) };
+      return { id, ...posted, page: () => inbox.pageOf(id) };
     },
-    async open(url, { isNoisy = false, ...look } = {}) {
-      const context = await browser.newContext(look);
+    async open(url, { isNoisy = false, javaScriptEnabled = true, ...look } = {}) {
+      const context = await browser.newContext({ ...look, javaScriptEnabled });
       contexts.push(context);
       const page = await context.newPage();
       if (!isNoisy) {
@@ -93,6 +93,9 @@ function stageOf(browser) {
         page.on('pageerror', (error) => complaints.push(error.message));
       }
       await page.goto(url);
+      // The link goes on to the page by itself, and that to its plain form where there is no JavaScript.
+      if (url.includes('/open/') && new URL(url).hostname === '127.0.0.1')
+        await page.waitForURL(javaScriptEnabled ? /\/$/ : /\/plain$/);
       return page;
     },
     shoot: async (page, name) => {

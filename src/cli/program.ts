@@ -60,7 +60,11 @@ program
   .action(async (options: { http?: string; allowedHost: readonly string[] }) => {
     // A person who typed nothing but the name would otherwise wait for something to happen.
     if (options.http !== undefined)
-      await (await import('./serving/serve-http.js')).serveHttp(options.http, options.allowedHost);
+      await (await import('./serving/serve-http.js')).serveHttp(
+        options.http,
+        options.allowedHost,
+        () => import('./ui/service-page.js'),
+      );
     else if (process.argv.length === 2 && isatty(0)) (await import('./introduction.js')).introduce();
     else {
       const alone = await (await import('./windows/start-relay.js')).serveShared();
@@ -412,6 +416,8 @@ program
   .description('open a page that shows what your bridges do, and takes your answers')
   .option('--no-browser', 'only print the link')
   .option('--port <number>', 'listen at this port of 127.0.0.1 instead of any free one', wholeCount)
+  .option('--service [address]', 'print a link to the page of the bridge that serves over HTTP')
+  .option('--principal <name>', 'with --service: for this token or subject, who sees what is theirs')
   .action(async (options) => (await import('./ui/ui.js')).ui(options));
 
 const approvals = program

@@ -33,7 +33,7 @@ import type { Configured, ServerAccess } from './configured.js';
 import { ConfiguredServers } from './configured-servers.js';
 import { SandboxService } from './sandbox-service.js';
 
-const loadPage = loadedOnce(() => import('../policy/page/approval-page.js'));
+const loadPage = loadedOnce(() => import('../watch/front/question-page.js'));
 
 export type BridgeOptions = {
   readonly settings: Settings;
@@ -163,7 +163,7 @@ export class Bridge implements AsyncDisposable {
         openInbox({
           stateDir,
           observer,
-          openPage: async (...posted) => (await loadPage()).ApprovalPage.open(...posted),
+          openPage: async (...posted) => (await loadPage()).QuestionPage.open(...posted),
         }),
       );
     const redact = (text: string) => redactor.redact(text);

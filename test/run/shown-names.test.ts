@@ -9,11 +9,11 @@ import { makeHarmless } from '../../src/base/text/text.js';
 import { toolOf } from '../../src/cli/approvals/text.js';
 import { eventWords } from '../../src/cli/serving/events.js';
 import { type Question, questionText } from '../../src/policy/approvals/question.js';
-import { questionHtml } from '../../src/policy/page/page-html.js';
 import { policyOf } from '../../src/policy/rules/policy.js';
 import { planPieces } from '../../src/run/answer/pieces.js';
 import { digestOf } from '../../src/run/audit/digest.js';
 import type { Outcome } from '../../src/run/outcome/outcome.js';
+import { plainPage } from '../../src/watch/front/plain-page.js';
 import { approvalsWith, MemoryInbox } from '../support/approvals.js';
 import { until } from '../support/time.js';
 import { hear } from '../wire/host-end.js';
@@ -64,7 +64,21 @@ async function waiting(): Promise<string> {
 
 it.each<[string, () => string | Promise<string>]>([
   ['a dialog', () => questionText(question)],
-  ['the page', () => questionHtml({ question, digest: '', state: { at: 'open' } } as never, '', '').text],
+  [
+    'the page',
+    () => {
+      const { object, principal: _principal, session: _session, ...facts } = question;
+      const shown = {
+        ...facts,
+        server: object.server,
+        tool: object.tool,
+        calls: [],
+        callCount: 1,
+        token: '',
+      };
+      return plainPage({ open: [shown], ended: [], notice: undefined });
+    },
+  ],
   ['the command line', () => toolOf(question)],
   ['what a run waits for', waiting],
   ['a refusal', () => refused(TOOL, { deny: ['open.*'] })],

@@ -40,7 +40,7 @@ function feedAt(stateDir: string, record: { seconds: number; bytes: number } | u
 }
 
 function pageAt(stateDir: string) {
-  const bridges = new SeenBridges(stateDir, () => {}, 10);
+  const bridges = new SeenBridges(stateDir, 10);
   onTestFinished(() => bridges[Symbol.dispose]());
   return bridges;
 }

@@ -4,7 +4,8 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Decision, Question } from '../../src/policy/approvals/question.js';
-import { type AnswerableQuestion, type LiveSession, WatchFront } from '../../src/watch/front/front.js';
+import { OwnServer } from '../../src/watch/front/own-server.js';
+import type { AnswerableQuestion, LiveSession } from '../../src/watch/front/sources.js';
 import { SeenBridges } from '../../src/watch/gather/bridges.js';
 import { History } from '../../src/watch/gather/history.js';
 import { newStateDir, question, withArguments } from '../policy/inbox/questions.js';
@@ -47,18 +48,23 @@ async function opened(changed: Partial<Question> = {}) {
     createdAt: new Date().toISOString(),
     lastCallAt: new Date().toISOString(),
     calls: 3,
+    owner: undefined,
     memoryLimitBytes: 1_000,
     end: async () => void ended.push('figures'),
   };
-  const bridges = new SeenBridges(stateDir, () => {});
-  const front = await WatchFront.open({
-    bridges,
-    history: new History(),
-    readAudit: () => {},
-    questions: () => [asked],
-    sessions: () => [session],
-    script: 'the script',
-    style: 'the style',
+  const bridges = new SeenBridges(stateDir);
+  const front = await OwnServer.open({
+    sources: () => ({
+      bridges,
+      history: new History(),
+      views: ['now'],
+      ended: () => [],
+      readAudit: () => {},
+      questions: () => [asked],
+      sessions: () => [session],
+    }),
+    file: (name) => `the ${name}`,
+    closed: 'Open a link.',
   });
   onTestFinished(async () => {
     bridges[Symbol.dispose]();
@@ -66,7 +72,7 @@ async function opened(changed: Partial<Question> = {}) {
   });
   const link = front.newLink();
   const first = await ask(link);
-  const setCookie = String(first.headers['set-cookie']);
+  const [setCookie = ''] = first.headers['set-cookie'] as string[];
   const cookie = setCookie.split(';')[0] ?? '';
   const address = new URL(/url=(\/[^/]+\/)"/.exec(first.body)?.[1] ?? '', link);
   const see = (name: string, headers: Sent['headers'] = {}) =>
@@ -113,6 +119,15 @@ describe('who may see it', () => {
     expect((await ask(other, { method: 'HEAD' })).status).toBe(405);
     expect((await ask(other)).status).toBe(200);
     expect((await ask(other)).status).toBe(403);
+  });
+
+  it('a link opens the page again in the browser that has opened it, and in no other', async () => {
+    const { link, first, address, cookie } = await opened();
+    const [, forLink = ''] = first.headers['set-cookie'] as string[];
+    expect(forLink).toContain(`; Path=${new URL(link).pathname}; HttpOnly; SameSite=Strict`);
+    const again = await ask(link, { headers: { cookie } });
+    expect(again).toMatchObject({ status: 200, body: expect.stringContaining(address.pathname) });
+    expect((await ask(link, { headers: { cookie: `${cookie}x` } })).status).toBe(403);
   });
 
   it.each([

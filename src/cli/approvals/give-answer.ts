@@ -26,7 +26,8 @@ export async function giveAnswer(
   {
     withinMs = TAKEN_WITHIN_MS,
     by = 'command line',
-  }: { readonly withinMs?: number; readonly by?: 'page' | 'command line' } = {},
+    who = thisUser(),
+  }: { readonly withinMs?: number; readonly by?: 'page' | 'command line'; readonly who?: string } = {},
 ): Promise<{ readonly is: 'taken' | 'late'; readonly why: string }> {
   const { id, offers } = question;
   if (!offers.includes(decision))
@@ -37,7 +38,7 @@ export async function giveAnswer(
   const mark = drawnLetters(MARK_LETTERS);
   const put = (): boolean => {
     try {
-      return folder.putAnswer({ id, digest, decision, word, who: thisUser(), by, mark });
+      return folder.putAnswer({ id, digest, decision, word, who, by, mark });
     } catch (thrown) {
       throw notTaken(`The answer to ${id} cannot be written: ${messageOf(thrown)}.`);
     }

@@ -131,6 +131,7 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [words: string
   ],
   ui: [
     ['ui', 'open the page in your browser'],
+    ['ui --service --principal ann', 'print a link to the page of the bridge over HTTP, for ann'],
     ['ui --no-browser --port 8810', 'print the link, for a browser behind ssh -L 8810:127.0.0.1:8810'],
   ],
   approvals: [

@@ -3,6 +3,7 @@
 
 import { BridgeError } from '../../base/errors.js';
 import { fanOut, type Observer } from '../../base/log/events.js';
+import { loadedOnce } from '../../base/replaced-part.js';
 import { isLoopback } from '../../base/text/loopback.js';
 import { VERSION } from '../../base/version.js';
 import { OF_ONE_PROCESS, Scheduler, UNLIMITED } from '../../base/waiting/scheduler.js';
@@ -34,8 +35,22 @@ const CLOSE_WITHIN_MS = 10_000;
 /** Time for the last lines of the log, where somebody is slow to read them. */
 const LOG_WITHIN_MS = 500;
 
-/** Serves until a signal ends it. Throws E_ARGUMENTS and E_SETTINGS before it listens. */
-export async function serveHttp(written: string, allowedHosts: readonly string[]): Promise<void> {
+/** Makes the page for people. `isKnown` says whether a principal's credential still counts; the page ends with `signal`. */
+export type MakePage = (
+  prepared: Prepared,
+  isKnown: (principal: string) => boolean,
+  signal: AbortSignal,
+) => NonNullable<HttpFrontParts['ui']>;
+
+/**
+ * Serves until a signal ends it; `loadPage` is called when somebody first asks for the page. Throws E_ARGUMENTS and E_SETTINGS
+ * before it listens.
+ */
+export async function serveHttp(
+  written: string,
+  allowedHosts: readonly string[],
+  loadPage: () => Promise<{ readonly servicePage: MakePage }>,
+): Promise<void> {
   const address = parseHttpAddress(written);
   const prepared = withHosts(prepare('info', 'serves'), allowedHosts);
   const { stderr, settings, redactor } = prepared;
@@ -55,7 +70,7 @@ export async function serveHttp(written: string, allowedHosts: readonly string[]
   const access = new HttpAccess(settings, host, env, withRequests(observer));
   const bridges = bridgesOf(prepared, access, withRequests(observer));
   const replicas = await replicasOf(settings, host);
-  const serving = { bridges, access, page: figures.page, replicas };
+  const serving = { bridges, access, page: figures.page, replicas, loadPage: loadedOnce(loadPage) };
   const front = await openFront(address, prepared, serving, observer, interrupted).catch(async (thrown) => {
     await bridges[Symbol.asyncDispose]();
     throw thrown;
@@ -112,27 +127,35 @@ const bridgesOf = (
 
 async function openFront(
   address: HttpAddress,
-  { settings, warnings, discovery }: Prepared,
+  prepared: Prepared,
   {
     bridges,
     access,
     page,
     replicas,
+    loadPage,
   }: {
     readonly bridges: Bridges;
     readonly access: HttpAccess;
     readonly page: StartedFigures['page'];
     readonly replicas: Replicas | undefined;
+    readonly loadPage: Parameters<typeof serveHttp>[2];
   },
   observer: Observer,
   signal: AbortSignal,
 ): Promise<HttpFront> {
+  const { settings, warnings, discovery } = prepared;
   const hasCredentials = access.credentialsConfigured();
   const isOwn = address.at === 'tcp' && isLoopback(address.host);
   const firstToken = isOwn && !hasCredentials ? await makeFirstToken(settings.stateDir, signal) : undefined;
   const serving = { bridges, access, settings, observer: withRequests(observer), warnings };
   const figures = figuresFor(settings.http.metrics, page, discovery.host);
-  const parts = { ...httpParts(serving, hasCredentials || isOwn), replicas, ...(figures && { figures }) };
+  const parts = {
+    ...httpParts(serving, hasCredentials || isOwn),
+    replicas,
+    ...(figures && { figures }),
+    ui: lateUi(loadPage, prepared, access, signal),
+  };
   const front = await HttpFront.open({ address, parts, env: process.env });
   // The engine is looked for now, so that readiness is known when it is asked for.
   void parts.readiness();
@@ -154,6 +177,20 @@ async function replicasOf({ http }: Settings, host: HostFacts): Promise<Replicas
   const api = new Api(undefined);
   const ask: AskCluster = (method, path, signal, body) => api.ask(method, path, signal, body);
   return new Replicas(new Holders(ask, http.replica), http.replicaKey, host);
+}
+
+function lateUi(
+  loadPage: Parameters<typeof serveHttp>[2],
+  prepared: Prepared,
+  access: HttpAccess,
+  signal: AbortSignal,
+): NonNullable<HttpFrontParts['ui']> {
+  let page: NonNullable<HttpFrontParts['ui']> | undefined;
+  return async (...asked) => {
+    const { servicePage } = await loadPage();
+    page ??= servicePage(prepared, (principal) => access.isKnown(principal), signal);
+    await page(...asked);
+  };
 }
 
 /** Throws E_SETTINGS where the file of the token cannot be used. */

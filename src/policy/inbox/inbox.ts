@@ -35,8 +35,8 @@ export type Posted = {
 
 /** Part of the inbox that the page knows. */
 export interface PostedQuestions {
-  /** Questions of this principal, the newest first; the ones that have ended not long ago are among them. */
-  of(principal: string | undefined): readonly Posted[];
+  /** Questions of everybody, the newest first; the ones that have ended not long ago are among them. */
+  all(): readonly Posted[];
   /** Whether anything of anybody waits. */
   isAnyOpen(): boolean;
   /** Takes an answer, or says why not; `late` is one to a question that has ended already, `why` as above. */
@@ -132,8 +132,8 @@ class FileInbox implements Inbox, PostedQuestions {
     return opened?.linkTo(asked.question);
   }
 
-  of(principal: string | undefined): readonly Posted[] {
-    return [...this.#posted.values()].filter((one) => one.question.principal === principal).reverse();
+  all(): readonly Posted[] {
+    return [...this.#posted.values()].reverse();
   }
 
   isAnyOpen(): boolean {

@@ -17,7 +17,7 @@ import type {
   AuthenticationFacts,
   AuthenticationRefusal,
 } from '../principals/authentication.js';
-import type { PrincipalBook, TokenExchange } from '../principals/principal-rules.js';
+import { type PrincipalBook, sourceOf, type TokenExchange } from '../principals/principal-rules.js';
 import { PrincipalsBook } from '../principals/principals-book.js';
 import {
   badRequest,
@@ -102,6 +102,18 @@ export class Authenticator {
    */
   credentialsConfigured(): boolean {
     return this.#accessTokens !== undefined || this.#tokens.hasUsable();
+  }
+
+  /** Whether the principal with this id still has a token here, or an issuer that counts here. */
+  isKnown(principal: string): boolean {
+    const source = sourceOf({ id: principal });
+    if (source.kind === 'subject' || source.kind === 'client')
+      return this.#settings.oauth?.issuers.includes(source.issuer) === true;
+    try {
+      return this.#tokens.isHeldBy(principal);
+    } catch {
+      return false;
+    }
   }
 
   /** The document at a well-known path of OAuth (without a query), as a value for JSON; undefined where there is none. */
@@ -339,6 +351,13 @@ export class TokenBook {
     return this.#current().some(({ record }) => !isExpired(record, nowMs));
   }
 
+  /** Whether this principal has a token that lets them in. Throws E_STATE where the file cannot be used. */
+  isHeldBy(principal: string, nowMs = Date.now()): boolean {
+    return this.#current().some(
+      ({ record }) => principalIdOf(record) === principal && !isExpired(record, nowMs),
+    );
+  }
+
   #current(): readonly KeptToken[] {
     // Before reading: a change in between is seen the next time.
     const { stamp } = this.#file;
@@ -447,6 +466,11 @@ export class HttpAccess {
   /** Whether anybody but the user of a private socket can come in. Throws E_STATE where the tokens cannot be read. */
   credentialsConfigured(): boolean {
     return this.#authenticator.credentialsConfigured();
+  }
+
+  /** Whether a principal who came in once still could. */
+  isKnown(principal: string): boolean {
+    return this.#authenticator.isKnown(principal);
   }
 
   /** The document at a well-known path of OAuth (without a query), as a value for JSON; undefined where there is none. */

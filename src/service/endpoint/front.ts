@@ -9,6 +9,7 @@ import type { Environment } from '../../base/process/environment.js';
 import { repeatedHeader } from '../../base/text/repeated-header.js';
 import { RelayedTexts } from '../../mcp/requests/relayed-texts.js';
 import { BodyRefused, type RequestId } from '../../wire/request-body.js';
+import { isConfidential } from '../access/authenticator.js';
 import { type HttpAddress, listenFd } from '../http/address.js';
 import { Admission } from '../http/admission.js';
 import { HostAndOrigin, TrustedProxies } from '../http/host-and-origin.js';
@@ -218,6 +219,7 @@ export class HttpFront implements AsyncDisposable {
     const isPassedOn = this.#parts.replicas?.relay.isFromReplica(request) === true;
     const objection = isPassedOn ? undefined : this.#names.refusalOf(facts, request.socket.localAddress);
     if (objection !== undefined) return objection;
+    if (isOfPage(facts) && this.#parts.ui !== undefined) return await this.#page(request, response, facts);
     for (const [name, value] of Object.entries(this.#names.headersFor(facts)))
       response.setHeader(name, value);
     if (facts.path === '/metrics' && this.#parts.figures !== undefined) {
@@ -300,6 +302,18 @@ export class HttpFront implements AsyncDisposable {
     return routed === 'answered' ? undefined : routed;
   }
 
+  /** The page has an authentication of its own; no credential of /mcp opens it. */
+  async #page(
+    request: IncomingMessage,
+    response: ServerResponse,
+    facts: RequestFacts,
+  ): Promise<HttpAnswer | undefined> {
+    if (!isConfidential(facts))
+      return problem(403, 'The page is not shown unencrypted over a network: use https.');
+    await this.#parts.ui?.(request, response, facts);
+    return undefined;
+  }
+
   /** Hosts find out by HEAD where to log in, so it is refused like any request without a credential. */
   async #otherMethod(facts: RequestFacts, about: About): Promise<HttpAnswer> {
     const preflight = this.#names.preflight(facts, METHODS);
@@ -367,7 +381,8 @@ export class HttpFront implements AsyncDisposable {
       principal: principalId,
       address: remoteAddress,
       method,
-      path,
+      // Secrets follow it: links, and places of browsers that have opened one.
+      path: isOfPage({ path }) ? PAGE : path,
       calls: methods,
       status: response.headersSent ? response.statusCode : undefined,
       isWhole: response.writableFinished,
@@ -376,6 +391,10 @@ export class HttpFront implements AsyncDisposable {
     });
   }
 }
+
+const PAGE = '/ui';
+const isOfPage = ({ path }: Pick<RequestFacts, 'path'>): boolean =>
+  path === PAGE || path.startsWith(`${PAGE}/`);
 
 const methodOf = (method: string): Exchange['method'] | undefined =>
   method === 'POST' || method === 'GET' || method === 'DELETE' ? method : undefined;

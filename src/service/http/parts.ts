@@ -2,7 +2,7 @@
 // transports, and nothing of runs, tokens or sandboxes.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type IncomingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Server } from '@modelcontextprotocol/server';
 import type { BridgeError } from '../../base/errors.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
@@ -103,6 +103,11 @@ export type HttpFrontParts = {
    * it there is none.
    */
   readonly figures?: (facts: RequestFacts) => Promise<HttpAnswer>;
+  /**
+   * Answers everything below `/ui`, the page for people, which has an authentication of its own; without it there is none. The
+   * Host of the request is one of the bridge's names.
+   */
+  readonly ui?: (request: IncomingMessage, response: ServerResponse, facts: RequestFacts) => Promise<void>;
   /** Engine and configuration can be used. */
   readonly readiness: () => boolean | Promise<boolean>;
   /** Runs under way whose request has ended already: they wait for a person, or are tasks. */

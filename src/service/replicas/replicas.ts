@@ -4,9 +4,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError } from '../../base/errors.js';
-import { type HttpAnswer, type RequestFacts, rpcError } from '../http/parts.js';
-import type { HostFacts } from '../../settings/files/host-facts.js';
 import { readGuarded } from '../../settings/files/guarded-file.js';
+import type { HostFacts } from '../../settings/files/host-facts.js';
+import { type HttpAnswer, type RequestFacts, rpcError } from '../http/parts.js';
 import type { Holders } from './holders.js';
 import { LEAVES, Relay, type Relayed } from './relay.js';
 
@@ -116,8 +116,12 @@ function keyIn(file: string | undefined, host: HostFacts): Buffer {
   const read = file === undefined ? undefined : readGuarded(file, MAX_KEY_BYTES, host);
   const key = read !== undefined && 'text' in read ? read.text.trim() : '';
   if (key.length >= LEAST_KEY_CHARS) return Buffer.from(key);
-  throw new BridgeError('E_SETTINGS', `${NAME}: ${file ?? 'it is not set, and MCP_BRIDGE_HTTP_REPLICA needs it'}.`, {
-    fault: 'operator',
-    remedy: `Name a file of the bridge's own user with ${LEAST_KEY_CHARS} characters or more, the same for all replicas.`,
-  });
+  throw new BridgeError(
+    'E_SETTINGS',
+    `${NAME}: ${file ?? 'it is not set, and MCP_BRIDGE_HTTP_REPLICA needs it'}.`,
+    {
+      fault: 'operator',
+      remedy: `Name a file of the bridge's own user with ${LEAST_KEY_CHARS} characters or more, the same for all replicas.`,
+    },
+  );
 }

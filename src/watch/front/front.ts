@@ -1,24 +1,29 @@
-// The page over HTTP, on this machine alone: who may see it, what it is sent, and what it may ask for. Everything that it is sent is
-// JSON and a page without one word of anybody else.
+// The page over HTTP: who may see it, what it is sent, and what it may ask for. Everything that it is sent is JSON and a page without
+// one word of anybody else. Whoever serves it has a server of its own for it, or that of the bridge over HTTP.
 
-import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jsonPieces } from '../../base/json/laid-out-json.js';
 import { shownExactly } from '../../base/text/text.js';
-import { DECISIONS, type Decision, type Question } from '../../policy/approvals/question.js';
-import { LiveStreams } from '../../policy/page/live-streams.js';
-import { formFields, onlyValue, refusalOf } from '../../policy/page/own-requests.js';
-import { endPageServer, makePageServer } from '../../policy/page/page-server.js';
-import type { RunOfBridge, SeenBridges } from '../gather/bridges.js';
-import type { History } from '../gather/history.js';
+import { DECISIONS, type Question } from '../../policy/approvals/question.js';
+import type { RunOfBridge } from '../gather/bridges.js';
 import { RUNNING } from '../told/told.js';
-import { FrontKeys } from './keys.js';
-import type { Changed, ShownNow, ShownQuestion, ShownRun, ShownSession } from './shown.js';
+import { builtFile } from './built-files.js';
+import { cookiesOf, FrontKeys, type Visit } from './keys.js';
+import { LiveStreams } from './live-streams.js';
+import { formFields, onlyValue, refusalOf } from './own-requests.js';
+import { plainPage } from './plain-page.js';
+import type {
+  Changed,
+  ShownEnd,
+  ShownNow,
+  ShownQuestion,
+  ShownRun,
+  ShownSession,
+  ViewName,
+} from './shown.js';
+import { type AnswerableQuestion, type PastQuestion, partFor, type Sources, type Viewer } from './sources.js';
 
-/** Pages are told of changes at most so often; they ask for what has changed themselves. */
-const TELL_EVERY_MS = 250;
-/** How often files are looked at while a page is open: the audit, questions, sessions. */
+/** How often is looked for changes while a page is open: bridges, the audit, questions, sessions. */
 const LOOK_EVERY_MS = 500;
 /** Arguments that are longer in sum can only be denied here, as nobody would read them in a browser. */
 const MAX_SHOWN_CHARS = 2_000_000;
@@ -45,108 +50,65 @@ const HEADERS: Readonly<Record<string, string>> = {
   ].join('; '),
 };
 
-/** A question that waits, and how it is answered. */
-export type AnswerableQuestion = {
-  readonly question: Question;
-  /** Digest of the question's text as it was read. */
-  readonly digest: string;
-  /** Resolves with how the question ended, as the rest of a sentence; rejects where the bridge takes no answer. */
-  readonly answer: (
-    decision: Decision,
-    word: string | undefined,
-  ) => Promise<{ readonly is: 'taken' | 'late'; readonly why: string }>;
+export type FrontOptions = {
+  /** Called when somebody opens the page. */
+  readonly sources: () => Sources;
+  /** One of the page's own files, as the build has made it; a test gives its own. */
+  readonly file?: typeof builtFile;
+  /** Says for whom a link is, and uses it up. */
+  readonly useLink: (secret: string) => Viewer | undefined;
+  /** Path below which the page lies, `/ui` for one. */
+  readonly prefix?: string;
+  /** A browser that asks nothing for so long has to be let in anew; without it, it may come back as long as the process runs. */
+  readonly keepsMs?: number;
+  /** Whether this viewer may still look; without it everybody may who has come in. */
+  readonly maySee?: (viewer: Viewer) => boolean;
+  /** FormEnd to whoever has no link that opens the page. */
+  readonly closed: string;
 };
 
-export type LiveSession = Omit<ShownSession, 'token'> & {
-  /** Ends it; rejects where that is not possible. */
-  readonly end: () => Promise<void>;
+/** Data that one browser is shown, and how it is told of changes. */
+type Watched = {
+  readonly visit: Visit;
+  readonly sources: Sources;
+  readonly live: LiveStreams;
+  seen: Readonly<Record<Changed[number], unknown>> | undefined;
+  /** FormEnd on the plain page when it is next shown, once. */
+  said: { readonly says: string; readonly isDone: boolean } | undefined;
 };
 
-/** Where the page has it all from. */
-export type Sources = {
-  readonly bridges: SeenBridges;
-  readonly history: History;
-  /** Has the history take what the audit has got since the last look. */
-  readonly readAudit: () => void;
-  readonly questions: () => readonly AnswerableQuestion[];
-  readonly sessions: () => readonly LiveSession[];
-  /** The page's own files, as the build has made them. */
-  readonly script: string;
-  readonly style: string;
-};
-
-export class WatchFront implements AsyncDisposable {
-  readonly #sources: Sources;
-  readonly #server: Server;
-  readonly #keys = new FrontKeys();
-  readonly #live = new LiveStreams();
+export class WatchFront implements Disposable {
+  readonly #options: FrontOptions;
+  readonly #prefix: string;
+  readonly #keys: FrontKeys;
+  readonly #views = new Map<Visit, Watched>();
   readonly #timer: NodeJS.Timeout;
-  #port = 0;
-  #changed = new Set<Changed[number]>();
-  #telling: NodeJS.Timeout | undefined;
-  #seen = { questions: '', sessions: '', runs: -1 };
 
-  /** Listens on 127.0.0.1; port 0 is any. Rejects where the port cannot be had. */
-  static async open(sources: Sources, port = 0): Promise<WatchFront> {
-    const front = new WatchFront(sources);
-    front.#server.listen(port, '127.0.0.1');
-    await once(front.#server, 'listening');
-    front.#port = (front.#server.address() as AddressInfo).port;
-    return front;
+  constructor(options: FrontOptions) {
+    this.#options = options;
+    this.#prefix = options.prefix ?? '';
+    this.#keys = new FrontKeys(options.useLink, options.keepsMs);
+    this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.#timer.unref();
   }
 
-  private constructor(sources: Sources) {
-    this.#sources = sources;
-    this.#server = makePageServer((request, response) => void this.#serve(request, response));
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
+  /** Whether a browser may still ask for something. */
+  get isOpened(): boolean {
+    return this.#keys.visits.length > 0;
   }
 
-  /** An address that opens the page once. */
-  newLink(): string {
-    return `http://127.0.0.1:${this.#port}/open/${this.#keys.newLink()}`;
-  }
-
-  /** Tells open pages, soon, that something has changed. */
-  tell(...changed: Changed): void {
-    for (const one of changed) this.#changed.add(one);
-    if (this.#changed.size === 0 || this.#live.size === 0) return;
-    this.#telling ??= setTimeout(() => {
-      this.#telling = undefined;
-      this.#live.tell(JSON.stringify([...this.#changed]));
-      this.#changed.clear();
-    }, TELL_EVERY_MS);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.dispose](): void {
     clearInterval(this.#timer);
-    clearTimeout(this.#telling);
-    this.#live[Symbol.dispose]();
-    await endPageServer(this.#server);
+    for (const { live } of this.#views.values()) live[Symbol.dispose]();
+    this.#views.clear();
   }
 
-  /** Looks at files for changes, and only while somebody has the page open. */
-  #look(): void {
-    if (this.#live.size === 0) return;
-    const { history, readAudit, questions, sessions } = this.#sources;
-    readAudit();
-    const now = {
-      questions: questions()
-        .map(({ question, digest }) => question.id + digest)
-        .join(),
-      sessions: JSON.stringify(sessions().map(({ end: _end, ...session }) => session)),
-      runs: history.version,
-    };
-    for (const key of ['questions', 'sessions', 'runs'] as const)
-      if (now[key] !== this.#seen[key]) this.tell(key);
-    if (now.questions !== this.#seen.questions) this.tell('now');
-    this.#seen = now;
-  }
-
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Answers a request. `origin` is that of the page by the name that was asked for; undefined where it is none of its names. */
+  async serve(request: IncomingMessage, response: ServerResponse, origin: string | undefined): Promise<void> {
     try {
-      const objection = refusalOf(request, this.#port);
-      if (objection === undefined) await this.#answer(request, response);
-      else say(response, objection.status, objection.says, objection.headers);
+      const objection = refusalOf(request, origin);
+      if (objection === undefined && origin !== undefined) await this.#answer(request, response, origin);
+      else say(response, objection?.status ?? 403, objection?.says ?? '', objection?.headers);
     } catch {
       // The browser has gone, or something of ours is wrong: nothing was done for anybody.
       if (response.headersSent) response.destroy();
@@ -154,49 +116,119 @@ export class WatchFront implements AsyncDisposable {
     }
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [target, base] = [request.url ?? '', 'http://127.0.0.1'];
-    const { pathname, searchParams } = new URL(URL.canParse(target, base) ? target : '/', base);
-    const [, place = '', name = '', ...more] = pathname.split('/');
-    if (place === 'open' && more.length === 0) return this.#open(request, response, name);
-    const isOurs = place === this.#keys.place && pathname.startsWith(`/${place}/`) && more.length === 0;
-    if (!isOurs || !this.#keys.isOpenedBy(request.headers.cookie)) return say(response, 403, NOT_OPENED);
-    if (request.method === 'POST') return await this.#act(request, response, name);
-    const { script, style } = this.#sources;
-    if (name === '') return send(response, 'text/html', shell());
-    if (name === 'page.js') return send(response, 'text/javascript', script);
-    if (name === 'page.css') return send(response, 'text/css', style);
+  /** Tells pages, now and not a moment later, what has changed since the last look, and ends those that may not look any more. */
+  look(): void {
+    const visits = new Set(this.#keys.visits);
+    for (const [visit, view] of this.#views) {
+      if (visits.has(visit) && this.#mayGoOn(visit)) this.#lookFor(view);
+      else {
+        view.live[Symbol.dispose]();
+        this.#views.delete(visit);
+      }
+    }
+  }
+
+  #mayGoOn(visit: Visit): boolean {
+    if (this.#options.maySee?.(visit.viewer) !== false) return true;
+    this.#keys.end(visit);
+    return false;
+  }
+
+  #lookFor(view: Watched): void {
+    const { visit, sources, live } = view;
+    if (live.size === 0) return;
+    // A browser that has the page open is there, also without asking for anything.
+    visit.lastSeenMs = performance.now();
+    const { bridges, history, readAudit, questions, ended, sessions } = sources;
+    readAudit();
+    const asked = questions().map(({ question, digest }) => question.id + digest);
+    const seen = {
+      questions: JSON.stringify([asked, ended().map(({ question }) => question.id)]),
+      sessions: JSON.stringify(sessions().map(({ end: _end, ...session }) => session)),
+      runs: `${history.versionOf()} ${bridges.version}`,
+      now: `${bridges.version} ${asked.join()}`,
+    };
+    const changed = (Object.keys(seen) as Changed[number][]).filter((key) => seen[key] !== view.seen?.[key]);
+    if (changed.length > 0) live.tell(JSON.stringify(changed));
+    view.seen = seen;
+  }
+
+  #viewOf(visit: Visit): Watched {
+    const known = this.#views.get(visit);
+    if (known !== undefined) return known;
+    const sources = partFor(visit.viewer, this.#options.sources());
+    const view = { visit, sources, live: new LiveStreams(), seen: undefined, said: undefined };
+    this.#views.set(visit, view);
+    return view;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, origin: string): Promise<void> {
+    const target = request.url ?? '';
+    const { pathname, searchParams } = new URL(URL.canParse(target, origin) ? target : '/', origin);
+    const { closed, file = builtFile } = this.#options;
+    const [place = '', name = '', ...more] = pathname.startsWith(`${this.#prefix}/`)
+      ? pathname.slice(this.#prefix.length + 1).split('/')
+      : [];
+    if (place === 'open' && more.length === 0) return this.#open(request, response, name, origin);
+    const isOurs = pathname.startsWith(`${this.#prefix}/${place}/`) && more.length === 0;
+    const visit = isOurs ? this.#keys.visitAt(place, request.headers.cookie) : undefined;
+    if (visit === undefined || !this.#mayGoOn(visit)) return say(response, 403, closed);
+    const view = this.#viewOf(visit);
+    if (request.method === 'POST') return await this.#act(request, response, name, view);
+    if (name === '') return send(response, 'text/html', shell(view.sources.views));
+    if (name === 'page.js') return send(response, 'text/javascript', file('page.js'));
+    if (name === 'page.css') return send(response, 'text/css', file('page.css'));
     if (name === 'events') {
-      if (!this.#live.add(response, HEADERS)) say(response, 503, 'Too many pages are open.');
+      if (!view.live.add(response, HEADERS)) say(response, 503, 'Too many pages are open.');
       return;
     }
-    const shown = await this.#show(name, searchParams);
+    if (name === 'plain') return this.#sendPlain(response, 200, view);
+    const shown = await this.#show(name, searchParams, view);
     if (shown === undefined) return say(response, 404, 'There is nothing here.');
     send(response, 'application/json', JSON.stringify(shown));
   }
 
-  #open({ method }: IncomingMessage, response: ServerResponse, secret: string): void {
+  #sendPlain(response: ServerResponse, status: number, view: Watched): void {
+    const { said } = view;
+    view.said = undefined;
+    const open = this.#shownQuestions(view);
+    const text = plainPage({ open, ended: view.sources.ended().map(shownEnd), notice: said });
+    send(response, 'text/html', text, status);
+  }
+
+  #shownQuestions({ visit, sources }: Watched): readonly ShownQuestion[] {
+    return sources
+      .questions()
+      .map((one) => shownQuestion(one, this.#keys.tokenOf(visit, 'answer', one.question.id, one.digest)));
+  }
+
+  #open(
+    { method, headers }: IncomingMessage,
+    response: ServerResponse,
+    secret: string,
+    origin: string,
+  ): void {
     // A request that only looks whether there is something uses nothing up.
     if (method !== 'GET') return say(response, 405, 'Open the link in a browser.', { allow: 'GET' });
-    if (!this.#keys.useLink(secret)) return say(response, 403, NOT_OPENED);
+    const visit = this.#keys.openedBy(secret, headers.cookie);
+    if (visit === undefined) return say(response, 403, this.#options.closed);
     // Not a redirect: where the link stood in another web page, browsers would not send the cookie with it.
-    response.setHeader('set-cookie', this.#keys.cookie);
-    send(response, 'text/html', opening(`/${this.#keys.place}/`));
+    response.setHeader('set-cookie', cookiesOf(visit, this.#prefix, origin.startsWith('https:')));
+    send(response, 'text/html', opening(`${this.#prefix}/${visit.place}/`));
   }
 
   /** The data of one view; undefined where there is no such view, or no such run. */
-  async #show(name: string, params: URLSearchParams): Promise<object | undefined> {
-    const { bridges, history, readAudit, questions, sessions } = this.#sources;
-    if (name === 'now') return await this.#now();
-    if (name === 'questions')
-      return questions().map((one) =>
-        shownQuestion(one, this.#keys.tokenOf('answer', one.question.id, one.digest)),
-      );
+  async #show(name: string, params: URLSearchParams, view: Watched): Promise<object | undefined> {
+    const { visit, sources } = view;
+    const { bridges, history, readAudit, sessions } = sources;
+    if (name === 'now') return await shownNow(sources);
+    if (name === 'questions') return this.#shownQuestions(view);
+    if (name === 'ended') return sources.ended().map(shownEnd);
     if (name === 'sessions')
       return sessions().map(
-        ({ end: _end, ...session }): ShownSession => ({
+        ({ end: _end, owner: _owner, ...session }): ShownSession => ({
           ...session,
-          token: this.#keys.tokenOf('end', session.handle),
+          token: this.#keys.tokenOf(visit, 'end', session.handle),
         }),
       );
     if (name === 'runs') {
@@ -216,67 +248,78 @@ export class WatchFront implements AsyncDisposable {
     return { ...found, recorded } satisfies ShownRun;
   }
 
-  async #now(): Promise<ShownNow> {
-    const { bridges, questions } = this.#sources;
-    const running = [...bridges.runs()].filter(({ seen }) => seen.status === RUNNING);
-    const withCode = async ({ seen, calls }: RunOfBridge) => ({
-      seen,
-      calls,
-      recorded: seen.isRecorded ? await bridges.recorded(seen.run) : null,
-    });
-    return {
-      bridges: bridges.facts,
-      running: await Promise.all(running.map(withCode)),
-      questions: questions().length,
-    };
-  }
-
-  async #act(request: IncomingMessage, response: ServerResponse, name: string): Promise<void> {
+  async #act(request: IncomingMessage, response: ServerResponse, name: string, view: Watched): Promise<void> {
     const fields = await formFields(request);
     if (fields === undefined)
       return say(response, 413, 'Nothing was done: what was sent is too large.', { connection: 'close' });
     const [token = '', id = ''] = ['token', 'id'].map((field) => onlyValue(fields, field));
-    if (name === 'answer') return await this.#take(response, { id, token, fields });
-    if (name !== 'end') return say(response, 404, 'There is nothing here.');
-    const session = this.#sources.sessions().find(({ handle }) => handle === id);
-    if (!this.#keys.isTokenOf(token, 'end', id))
-      return say(response, 403, 'Nothing was done: this form does not belong to the session.');
-    if (session === undefined) return say(response, 409, 'This session has ended already.');
-    await session.end();
-    this.tell('sessions');
-    say(response, 200, 'The session has ended.');
+    const act = { answer: this.#take, end: this.#end }[name];
+    if (act === undefined) return say(response, 404, 'There is nothing here.');
+    const { status, says } = await act.call(this, view, { id, token, fields });
+    this.look();
+    if (!fields.has('plain')) return say(response, status, says);
+    view.said = { says, isDone: status === 200 };
+    if (status !== 200) return this.#sendPlain(response, status, view);
+    response.writeHead(303, { ...HEADERS, location: 'plain' });
+    response.end();
   }
 
-  async #take(
-    response: ServerResponse,
-    { id, token, fields }: { readonly id: string; readonly token: string; readonly fields: URLSearchParams },
-  ): Promise<void> {
-    const asked = this.#sources.questions().find(({ question }) => question.id === id);
-    if (asked === undefined)
-      return say(response, 409, 'Your answer came too late, and changes nothing: the question has ended.');
+  async #end({ visit, sources }: Watched, { id, token }: Form): Promise<FormEnd> {
+    const session = sources.sessions().find(({ handle }) => handle === id);
+    if (!this.#keys.isTokenOf(token, visit, 'end', id))
+      return { status: 403, says: 'Nothing was done: this form does not belong to the session.' };
+    if (session === undefined) return { status: 409, says: 'This session has ended already.' };
+    await session.end();
+    return { status: 200, says: 'The session has ended.' };
+  }
+
+  async #take({ visit, sources }: Watched, { id, token, fields }: Form): Promise<FormEnd> {
+    const asked = sources.questions().find(({ question }) => question.id === id);
+    if (asked === undefined) return { status: 409, says: tooLate(sources, id) };
     const decision = DECISIONS.find((one) => one === onlyValue(fields, 'decision'));
     // The token is that of the text as it was shown: of another text, another one.
-    if (decision === undefined || !this.#keys.isTokenOf(token, 'answer', id, asked.digest))
-      return say(response, 403, 'Nothing was answered: this form does not belong to the question.');
+    if (decision === undefined || !this.#keys.isTokenOf(token, visit, 'answer', id, asked.digest))
+      return { status: 403, says: 'Nothing was answered: this form does not belong to the question.' };
     if (!asked.question.offers.includes(decision))
-      return say(response, 403, 'Nothing was answered: this is not offered.');
+      return { status: 403, says: 'Nothing was answered: this is not offered.' };
     if (decision !== 'no' && !isShownWhole(asked.question))
-      return say(
-        response,
-        403,
-        'Nothing was answered: what is too long to be shown here can only be denied here.',
-      );
+      return {
+        status: 403,
+        says: 'Nothing was answered: what is too long to be shown here can only be denied here.',
+      };
     const word = onlyValue(fields, 'word')?.trim() || undefined;
-    const { is, why } = await asked.answer(decision, word);
-    this.tell('questions', 'now');
-    if (is === 'taken') say(response, 200, `${capitalise(why)}.`);
-    else
-      say(response, 409, `Your answer came too late, and changes nothing. The question had ended: ${why}.`);
+    const { is, why } = await asked.answer(decision, word, visit.viewer);
+    return is === 'taken'
+      ? { status: 200, says: `${capitalise(why)}.` }
+      : { status: 409, says: `${TOO_LATE} The question had ended: ${why}.` };
   }
 }
 
-const NOT_OPENED =
-  'This page is opened by a link, and each link opens it once. Run `mcp-sandbox-bridge ui` for another one.';
+type Form = { readonly id: string; readonly token: string; readonly fields: URLSearchParams };
+type FormEnd = { readonly status: number; readonly says: string };
+
+const TOO_LATE = 'Your answer came too late, and changes nothing.';
+
+function tooLate({ ended }: Sources, id: string): string {
+  const why = ended().find(({ question }) => question.id === id)?.why;
+  return why === undefined
+    ? `${TOO_LATE} The question has ended.`
+    : `${TOO_LATE} The question had ended: ${why}.`;
+}
+
+async function shownNow({ bridges, questions }: Sources): Promise<ShownNow> {
+  const running = [...bridges.runs()].filter(({ seen }) => seen.status === RUNNING);
+  const withCode = async ({ seen, calls }: RunOfBridge) => ({
+    seen,
+    calls,
+    recorded: seen.isRecorded ? await bridges.recorded(seen.run) : null,
+  });
+  return {
+    bridges: bridges.facts,
+    running: await Promise.all(running.map(withCode)),
+    questions: questions().length,
+  };
+}
 
 /** A sentence and nothing else, as text. */
 function say(
@@ -289,8 +332,8 @@ function say(
   response.end(`${capitalise(says)}\n`);
 }
 
-function send(response: ServerResponse, type: string, text: string): void {
-  response.writeHead(200, { ...HEADERS, 'content-type': `${type}; charset=utf-8` });
+function send(response: ServerResponse, type: string, text: string, status = 200): void {
+  response.writeHead(status, { ...HEADERS, 'content-type': `${type}; charset=utf-8` });
   response.end(text);
 }
 
@@ -307,8 +350,8 @@ const opening = (place: string): string => `<!doctype html>
 `;
 
 /** The document, in which there is nothing yet. */
-const shell = (): string => `<!doctype html>
-<html lang="en">
+const shell = (views: readonly ViewName[]): string => `<!doctype html>
+<html lang="en" data-views="${views.join(' ')}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -316,15 +359,21 @@ const shell = (): string => `<!doctype html>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="page.css">
 <script src="page.js" defer></script>
+<noscript><meta http-equiv="refresh" content="0; url=plain"></noscript>
 </head>
 <body>
-<noscript>This page needs JavaScript. Without it, use the commands runs, approvals, sessions and servers.</noscript>
+<noscript><a href="plain">Questions without JavaScript</a></noscript>
 </body>
 </html>
 `;
 
 const isShownWhole = ({ object }: Question): boolean =>
   object.calls.reduce((sum, call) => sum + call.arguments.length, 0) <= MAX_SHOWN_CHARS;
+
+const shownEnd = ({ question: { id, object }, why, atMs }: PastQuestion): ShownEnd => ({
+  ...{ id, server: object.server, tool: object.tool, why: capitalise(why) },
+  at: new Date(atMs).toISOString(),
+});
 
 function shownQuestion({ question }: AnswerableQuestion, token: string): ShownQuestion {
   const { id, object, rule, run, client, principal, session, askedAt, expiresAt, offers } = question;

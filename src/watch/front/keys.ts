@@ -2,59 +2,122 @@
 // are drawn when the page starts and gone when it ends. Nothing that opens the bridge's own HTTP service opens the page.
 
 import { createHmac, randomBytes } from 'node:crypto';
-import { isSame } from '../../policy/page/own-requests.js';
+import { isSame } from './own-requests.js';
+import type { Viewer } from './sources.js';
 
 /** 32 letters of base64url. */
 const SECRET_BYTES = 24;
 const COOKIE = 'mcp-sandbox-bridge-page';
 /** Links that were printed and not opened yet. */
 const MAX_LINKS = 20;
+/** Browsers that have the page open; further ones take the place of those that were not there for longest. */
+const MAX_VISITS = 100;
 
-const drawSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
+export const drawSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
 
-export class FrontKeys {
-  /**
-   * First part of the page's own addresses, and path of its cookie: browsers send a cookie to every port of this machine, and whoever
-   * listens at another one does not know this path.
-   */
-  readonly place = drawSecret();
-  readonly #session = drawSecret();
-  readonly #key = randomBytes(32);
-  #links: readonly string[] = [];
+/** Links of one process, each of which opens the page once. */
+export class OwnLinks {
+  #links: readonly { readonly secret: string; readonly viewer: Viewer }[] = [];
 
-  /** The secret of a new link, which opens the page once. */
-  newLink(): string {
-    const link = drawSecret();
-    this.#links = [...this.#links, link].slice(-MAX_LINKS);
-    return link;
+  /** The secret of a new link. */
+  make(viewer: Viewer): string {
+    const secret = drawSecret();
+    this.#links = [...this.#links, { secret, viewer }].slice(-MAX_LINKS);
+    return secret;
   }
 
-  /** Whether `secret` is that of a link that nobody has opened; from then on somebody has. */
-  useLink(secret: string): boolean {
-    const found = this.#links.find((link) => isSame(link, secret));
+  /** For whom the link is, that nobody has opened; from then on somebody has. */
+  use(wanted: string): Viewer | undefined {
+    const found = this.#links.find(({ secret }) => isSame(secret, wanted));
     this.#links = this.#links.filter((link) => link !== found);
-    return found !== undefined;
-  }
-
-  /** Value of the header that sets the cookie. */
-  get cookie(): string {
-    return `${COOKIE}=${this.#session}; Path=/${this.place}/; HttpOnly; SameSite=Strict`;
-  }
-
-  /** Whether the Cookie header of a request has the page's cookie. */
-  isOpenedBy(header: string | undefined): boolean {
-    const values = (header ?? '').split(';').map((pair) => pair.trim());
-    return values.some(
-      (pair) => pair.startsWith(`${COOKIE}=`) && isSame(pair.slice(COOKIE.length + 1), this.#session),
-    );
-  }
-
-  /** Token in the form of `parts`: bound to the thing and to the text that was shown. */
-  tokenOf(...parts: readonly string[]): string {
-    return createHmac('sha256', this.#key).update(JSON.stringify(parts)).digest('base64url');
-  }
-
-  isTokenOf(token: string, ...parts: readonly string[]): boolean {
-    return isSame(token, this.tokenOf(...parts));
+    return found?.viewer;
   }
 }
+
+/** One browser that has opened the page. */
+export type Visit = {
+  readonly viewer: Viewer;
+  /**
+   * First part of the page's own addresses, and path of its cookie: browsers send a cookie to every port of a machine, and whoever
+   * listens at another one does not know this path.
+   */
+  readonly place: string;
+  readonly cookie: string;
+  /** The link by which it has come, which opens the page again in the same browser. */
+  readonly link: string;
+  /** By performance.now(). */
+  lastSeenMs: number;
+};
+
+export class FrontKeys {
+  readonly #key = randomBytes(32);
+  /** By place, the one that was there last at the end. */
+  readonly #visits = new Map<string, Visit>();
+  readonly #useLink: (secret: string) => Viewer | undefined;
+  readonly #keepsMs: number;
+
+  /** `useLink` says for whom a link is and uses it up; a visit ends `keepsMs` after its last request. */
+  constructor(useLink: (secret: string) => Viewer | undefined, keepsMs = Number.POSITIVE_INFINITY) {
+    this.#useLink = useLink;
+    this.#keepsMs = keepsMs;
+  }
+
+  /** Ones that have not ended. */
+  get visits(): readonly Visit[] {
+    for (const visit of this.#visits.values())
+      if (performance.now() - visit.lastSeenMs > this.#keepsMs) this.#visits.delete(visit.place);
+    return [...this.#visits.values()];
+  }
+
+  /** A new visit by a link that nobody has opened, or the one of the browser that has opened it; undefined for everybody else. */
+  openedBy(link: string, cookies: string | undefined): Visit | undefined {
+    const known = this.visits.find((visit) => isSame(visit.link, link));
+    if (known !== undefined) return this.visitAt(known.place, cookies);
+    const viewer = this.#useLink(link);
+    if (viewer === undefined) return undefined;
+    const visit = { viewer, link, place: drawSecret(), cookie: drawSecret(), lastSeenMs: performance.now() };
+    this.#visits.set(visit.place, visit);
+    const [oldest = ''] = this.#visits.keys();
+    if (this.#visits.size > MAX_VISITS) this.#visits.delete(oldest);
+    return visit;
+  }
+
+  /** The visit at a place, where the Cookie header of a request has its cookie. */
+  visitAt(place: string, cookies = ''): Visit | undefined {
+    const visit = this.visits.find((one) => isSame(one.place, place));
+    const values = cookies.split(';').map((pair) => pair.trim());
+    if (
+      visit === undefined ||
+      !values.some(
+        (pair) => pair.startsWith(`${COOKIE}=`) && isSame(pair.slice(COOKIE.length + 1), visit.cookie),
+      )
+    )
+      return undefined;
+    visit.lastSeenMs = performance.now();
+    this.#visits.delete(visit.place);
+    this.#visits.set(visit.place, visit);
+    return visit;
+  }
+
+  end({ place }: Visit): void {
+    this.#visits.delete(place);
+  }
+
+  /** Token in the form of `parts`: bound to the visit, the thing, and the text that was shown. */
+  tokenOf({ place }: Visit, ...parts: readonly string[]): string {
+    return createHmac('sha256', this.#key)
+      .update(JSON.stringify([place, ...parts]))
+      .digest('base64url');
+  }
+
+  isTokenOf(token: string, visit: Visit, ...parts: readonly string[]): boolean {
+    return isSame(token, this.tokenOf(visit, ...parts));
+  }
+}
+
+/** Values of the header that sets the cookie below `prefix`: for the page, and for the link, which opens it again. */
+export const cookiesOf = ({ cookie, place, link }: Visit, prefix: string, isSecure: boolean): string[] =>
+  [`${place}/`, `open/${link}`].map(
+    (path) =>
+      `${COOKIE}=${cookie}; Path=${prefix}/${path}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`,
+  );

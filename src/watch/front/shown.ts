@@ -41,6 +41,17 @@ export type ShownQuestion = {
   readonly token: string;
 };
 
+/** A question that has ended not long ago, and how. */
+export type ShownEnd = {
+  readonly id: string;
+  readonly server: string;
+  readonly tool: string;
+  /** A sentence without its end. */
+  readonly why: string;
+  /** ISO 8601. */
+  readonly at: string;
+};
+
 /** A session that is alive; `token` goes with the wish to end it. */
 export type ShownSession = {
   readonly handle: string;
@@ -58,6 +69,8 @@ export type ShownSession = {
 export type ShownTools = {
   readonly tools: readonly ToolSums[];
 };
+
+export type ViewName = 'now' | 'questions' | 'runs' | 'sessions' | 'bridges' | 'tools';
 
 /** Names of the data that have changed, told to every page that is open. */
 export type Changed = readonly ('now' | 'runs' | 'questions' | 'sessions')[];

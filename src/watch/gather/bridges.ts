@@ -30,20 +30,24 @@ type BridgeConnection = {
 
 export class SeenBridges implements Disposable {
   readonly #stateDir: string;
-  readonly #onChange: () => void;
   readonly #connections = new Map<string, BridgeConnection>();
   readonly #timer: NodeJS.Timeout;
 
-  /** `onChange` is called with each change, as often as there is one. */
-  constructor(stateDir: string, onChange: () => void, lookEveryMs = LOOK_EVERY_MS) {
+  #version = 0;
+
+  constructor(stateDir: string, lookEveryMs = LOOK_EVERY_MS) {
     this.#stateDir = stateDir;
-    this.#onChange = onChange;
     this.#timer = setInterval(() => this.#look(), lookEveryMs);
     this.#timer.unref();
     this.#look();
   }
 
-  /** SeenBridges that have told of themselves, the oldest first. */
+  /** Grows with each change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Bridges that have told of themselves, the oldest first. */
   get facts(): readonly BridgeFacts[] {
     return [...this.#connections.values()]
       .flatMap(({ facts }) => facts ?? [])
@@ -99,7 +103,7 @@ export class SeenBridges implements Disposable {
     socket.once('close', () => {
       this.#connections.delete(path);
       for (const answered of [...connection.asked.values()].flat()) answered(null);
-      this.#onChange();
+      this.#version++;
     });
     readLines(socket, (value) => this.#take(connection, value));
   }
@@ -131,7 +135,7 @@ export class SeenBridges implements Disposable {
       for (const answered of waiting) answered(data.recorded);
       return;
     }
-    this.#onChange();
+    this.#version++;
   }
 }
 

@@ -47,10 +47,12 @@ export class History {
   readonly #runs = new Map<string, Known>();
   readonly #tools = new Map<string, Sums>();
   #version = 0;
+  /** By the principal, undefined for the user of the machine. */
+  readonly #versions = new Map<string | undefined, number>();
 
-  /** Grows with each change. */
-  get version(): number {
-    return this.#version;
+  /** Grows with each change; with a principal, with each change of what is theirs. */
+  versionOf(principal?: string): number {
+    return principal === undefined ? this.#version : (this.#versions.get(principal) ?? 0);
   }
 
   /** Takes lines of the audit, the oldest first. */
@@ -64,6 +66,7 @@ export class History {
       } else if (line.kind === 'question') this.#of(line.run).questions.push(questionOf(line));
       else continue;
       this.#version++;
+      this.#versions.set(line.principal, (this.#versions.get(line.principal) ?? 0) + 1);
     }
     for (const id of this.#runs.keys()) {
       if (this.#runs.size <= MAX_RUNS) break;
@@ -102,13 +105,23 @@ export class History {
     return { seen, calls: more ? remembered.calls : calls, questions };
   }
 
-  /** Sums of each tool, the most called first. Calls that only a bridge remembers count too. */
-  tools(remembered: Iterable<RunOfBridge>): readonly ToolSums[] {
-    const sums = new Map(
-      [...this.#tools].map(([key, one]) => [key, { ...one, durations: [...one.durations] }]),
-    );
+  /**
+   * Sums of each tool, the most called first. Calls that only a bridge remembers count too. With a principal, those of this
+   * principal's runs alone, among `remembered` too.
+   */
+  tools(remembered: Iterable<RunOfBridge>, principal?: string): readonly ToolSums[] {
+    const sums = new Map<string, Sums>();
+    if (principal === undefined)
+      for (const [key, one] of this.#tools) sums.set(key, { ...one, durations: [...one.durations] });
+    else
+      for (const { line, calls } of this.#runs.values())
+        if (line?.principal === principal) for (const call of calls) sum(sums, call);
     for (const { seen, calls } of remembered)
-      if ((this.#runs.get(seen.run)?.calls.length ?? 0) === 0) for (const call of calls) sum(sums, call);
+      if (
+        (principal === undefined || seen.principal === principal) &&
+        (this.#runs.get(seen.run)?.calls.length ?? 0) === 0
+      )
+        for (const call of calls) sum(sums, call);
     return [...sums.values()]
       .map(({ durations, ...one }) => {
         const sorted = durations.sort((a, b) => a - b);

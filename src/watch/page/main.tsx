@@ -2,7 +2,7 @@
 
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ShownNow } from '../front/shown.js';
+import type { ShownNow, ViewName } from '../front/shown.js';
 import { BridgesView } from './bridges.js';
 import { isConnected, useConnection, useData } from './data.js';
 import { NowView } from './now.js';
@@ -12,20 +12,23 @@ import { RunsView } from './runs.js';
 import { SessionsView } from './sessions.js';
 import { ToolsView } from './tools.js';
 
-const VIEWS = [
-  ['now', 'Now'],
-  ['questions', 'Questions'],
-  ['runs', 'Runs'],
-  ['sessions', 'Sessions'],
-  ['bridges', 'Servers'],
-  ['tools', 'Tools'],
-] as const;
-type View = (typeof VIEWS)[number][0];
+const LABELS: Readonly<Record<ViewName, string>> = {
+  now: 'Now',
+  questions: 'Questions',
+  runs: 'Runs',
+  sessions: 'Sessions',
+  bridges: 'Servers',
+  tools: 'Tools',
+};
+/** Those that there is something for, as the program says it. */
+const VIEWS = (document.documentElement.dataset['views'] ?? '')
+  .split(' ')
+  .filter((name): name is ViewName => name in LABELS);
 
 /** The view and, behind a second slash, the thing that is looked at. */
-function placeIn(hash: string): { readonly view: View; readonly thing: string } {
+function placeIn(hash: string): { readonly view: ViewName; readonly thing: string } {
   const [, name = '', thing = ''] = /^#\/([a-z]+)(?:\/(.*))?$/.exec(hash) ?? [];
-  const view = VIEWS.find(([known]) => known === name)?.[0] ?? 'now';
+  const view = VIEWS.find((known) => known === name) ?? VIEWS[0] ?? 'now';
   return { view, thing: decoded(thing) };
 }
 
@@ -52,7 +55,7 @@ function Page() {
     return () => removeEventListener('hashchange', onHash);
   }, []);
   const waiting = now.data?.questions ?? 0;
-  const title = VIEWS.find(([view]) => view === place.view)?.[1] ?? '';
+  const title = LABELS[place.view];
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${title} · mcp-sandbox-bridge`;
   }, [waiting, title]);
@@ -61,9 +64,9 @@ function Page() {
       <header>
         <p class="name">mcp-sandbox-bridge</p>
         <nav aria-label="Views">
-          {VIEWS.map(([view, label]) => (
+          {VIEWS.map((view) => (
             <a key={view} href={`#/${view}`} aria-current={view === place.view ? 'page' : undefined}>
-              {label}
+              {LABELS[view]}
               {view === 'questions' && waiting > 0 && (
                 <span class="count">
                   {waiting}
@@ -79,7 +82,9 @@ function Page() {
           {place.view === 'runs' && place.thing !== '' ? 'Run' : title}
         </h1>
         <p role="status" class="lost" hidden={isConnected.value}>
-          {isConnected.value ? '' : 'The page has lost its program: run mcp-sandbox-bridge ui again.'}
+          {isConnected.value
+            ? ''
+            : 'Nobody answers this page any more: what served it has ended. Open a new link.'}
         </p>
         <Shown place={place} now={now.data} />
       </main>

@@ -1,7 +1,7 @@
 // Questions that wait for a person, and their answers. The calls are shown as they will be sent, whole, and nothing of them but text.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ShownQuestion } from '../front/shown.js';
+import type { ShownEnd, ShownQuestion } from '../front/shown.js';
 import { post, useData } from './data.js';
 import { countOf, duration, Empty, linkToRun, Moment, Scrolls, Text, ToolName } from './parts.js';
 
@@ -21,6 +21,7 @@ const TICKS_MS = 1_000;
 
 export function QuestionsView() {
   const { data, reload } = useData<readonly ShownQuestion[]>('questions', ['questions']);
+  const { data: ended = [] } = useData<readonly ShownEnd[]>('ended', ['questions']);
   const [told, setTold] = useState<{ readonly isDone: boolean; readonly says: string }>();
   const isSettling = useSettling((data ?? []).map(({ id }) => id).join());
   if (data === undefined) return <Empty says="Loading." />;
@@ -41,6 +42,18 @@ export function QuestionsView() {
           }}
         />
       ))}
+      {ended.length > 0 && (
+        <>
+          <h2>Ended lately</h2>
+          <ul>
+            {ended.map(({ id, server, tool, why, at }) => (
+              <li key={id}>
+                <ToolName server={server} tool={tool} />: <Text of={why} />, at <Moment at={at} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </>
   );
 }

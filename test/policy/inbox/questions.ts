@@ -9,7 +9,7 @@ import type { BridgeEvent } from '../../../src/base/log/events.js';
 import type { Question } from '../../../src/policy/approvals/question.js';
 import { type InboxOptions, openInbox } from '../../../src/policy/inbox/inbox.js';
 import { InboxFolder } from '../../../src/policy/inbox/inbox-folder.js';
-import { ApprovalPage } from '../../../src/policy/page/approval-page.js';
+import { QuestionPage } from '../../../src/watch/front/question-page.js';
 
 export const newId = (): string => `q-${drawnLetters(16)}`;
 
@@ -43,7 +43,7 @@ export const newStateDir = (): string => mkdtempSync(join(process.env['TEST_ROOT
 export function inboxAt(stateDir = newStateDir(), options: Partial<InboxOptions> = {}) {
   const events: BridgeEvent[] = [];
   const observer = (event: BridgeEvent) => void events.push(event);
-  const inbox = openInbox({ stateDir, observer, openPage: ApprovalPage.open, lookEveryMs: 50, ...options });
+  const inbox = openInbox({ stateDir, observer, openPage: QuestionPage.open, lookEveryMs: 50, ...options });
   return {
     inbox,
     events,

@@ -9,11 +9,12 @@ const METHODS = ['GET', 'HEAD', 'POST'];
 /**
  * Why a request is not taken: the page takes those that the browser of this machine sends for the page itself. Other web pages
  * can send requests here, and can have their own name lead here (DNS rebinding); what they send is refused before it is looked
- * at. Undefined where nothing stands against the request. `port` is the one that the page listens on.
+ * at. Undefined where nothing stands against the request. `origin` is the page's own by the name that the request has come to,
+ * undefined where that is none of its names.
  */
 export function refusalOf(
   request: IncomingMessage,
-  port: number,
+  origin: string | undefined,
 ):
   | {
       readonly status: number;
@@ -24,8 +25,7 @@ export function refusalOf(
   const { method = '', headers } = request;
   const repeated = repeatedHeader(request);
   if (repeated !== undefined) return { status: 400, says: repeated };
-  const { host, origin } = headers;
-  if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`)
+  if (origin === undefined)
     return refusal('This page is not known by that name. Open the link that the bridge gave.');
   if (!METHODS.includes(method))
     return {
@@ -35,7 +35,7 @@ export function refusalOf(
     };
   if (method === 'POST') {
     // Browsers send both with every form; what sends neither is none.
-    if (origin !== `http://${host}`) return refusal('This answer was not sent by this page.');
+    if (headers.origin !== origin) return refusal('This answer was not sent by this page.');
     if (headers['content-type']?.split(';')[0]?.trim() !== 'application/x-www-form-urlencoded')
       return { status: 415, says: 'An answer is a form.' };
   }
@@ -55,6 +55,10 @@ function isOwnFetch(
 }
 
 const refusal = (says: string) => ({ status: 403, says });
+
+/** The origin of a page on this machine, where the request names it so exactly; `port` is the one that it listens on. */
+export const originHere = ({ headers: { host } }: IncomingMessage, port: number): string | undefined =>
+  host === `127.0.0.1:${port}` || host === `localhost:${port}` ? `http://${host}` : undefined;
 
 /** A form has a token, a word of some hundred characters, each of which may be nine in it, and a few short fields. */
 const MAX_FORM_BYTES = 16_384;

@@ -1,0 +1,90 @@
+// Where the page has it all from, whole for the operator and cut for a principal, who sees what is theirs and nothing else.
+
+import type { Decision, Question } from '../../policy/approvals/question.js';
+import type { SeenBridges } from '../gather/bridges.js';
+import type { History } from '../gather/history.js';
+import type { ShownSession, ViewName } from './shown.js';
+
+/** Who looks: the operator, who sees all, or one principal by id, undefined for the user who started the bridge. */
+export type Viewer =
+  | { readonly sees: 'all' }
+  | { readonly sees: 'own'; readonly principal: string | undefined };
+
+export const OPERATOR: Viewer = { sees: 'all' };
+
+/** A question that waits, and how it is answered. */
+export type AnswerableQuestion = {
+  readonly question: Question;
+  /** Digest of the question's text as it was read. */
+  readonly digest: string;
+  /** Resolves with how the question ended, as the rest of a sentence; rejects where the bridge takes no answer. */
+  readonly answer: (
+    decision: Decision,
+    word: string | undefined,
+    viewer: Viewer,
+  ) => Promise<{ readonly is: 'taken' | 'late'; readonly why: string }>;
+};
+
+export type LiveSession = Omit<ShownSession, 'token'> & {
+  /** Id of the principal whose session it is; undefined for the user who started the bridge. */
+  readonly owner: string | undefined;
+  /** Ends it; rejects where that is not possible. */
+  readonly end: () => Promise<void>;
+};
+
+/** A question that has ended not long ago; `why` says how, as the rest of a sentence. */
+export type PastQuestion = { readonly question: Question; readonly why: string; readonly atMs: number };
+
+export type Sources = {
+  /** Views that there is something for, in the order in which they are offered. */
+  readonly views: readonly ViewName[];
+  readonly bridges: Pick<SeenBridges, 'facts' | 'recorded' | 'run' | 'runs'> & {
+    /** Another one after each change. */
+    readonly version: number | string;
+  };
+  readonly history: Pick<History, 'list' | 'run' | 'tools' | 'versionOf'>;
+  /** Has the history take what the audit has got since the last look. */
+  readonly readAudit: () => void;
+  readonly questions: () => readonly AnswerableQuestion[];
+  /** The newest first. */
+  readonly ended: () => readonly PastQuestion[];
+  readonly sessions: () => readonly LiveSession[];
+};
+
+/** The part that this viewer may see. */
+export const partFor = (viewer: Viewer, sources: Sources): Sources =>
+  viewer.sees === 'all' ? sources : ownPartOf(viewer.principal, sources);
+
+/** Facts of bridges are of the whole process and of everybody's servers, so a principal sees none. */
+function ownPartOf(
+  principal: string | undefined,
+  { views, bridges, history, readAudit, questions, ended, sessions }: Sources,
+): Sources {
+  const isOwn = (one: { readonly principal?: string | undefined } | undefined): boolean =>
+    one?.principal === principal;
+  function* ownRuns() {
+    for (const one of bridges.runs()) if (isOwn(one.seen)) yield one;
+  }
+  return {
+    views: views.filter((view) => view !== 'bridges'),
+    readAudit,
+    bridges: {
+      facts: [],
+      get version() {
+        return JSON.stringify([...ownRuns()].map(({ seen }) => seen));
+      },
+      runs: ownRuns,
+      run: (id) => [bridges.run(id)].find((one) => isOwn(one?.seen)),
+      recorded: async (id) => (isOwn(bridges.run(id)?.seen) ? await bridges.recorded(id) : null),
+    },
+    history: {
+      versionOf: () => history.versionOf(principal),
+      list: (remembered) => history.list(remembered).filter(isOwn),
+      run: (id, remembered) => [history.run(id, remembered)].find((one) => isOwn(one?.seen)),
+      tools: (remembered) => history.tools(remembered, principal),
+    },
+    questions: () => questions().filter(({ question }) => isOwn(question)),
+    ended: () => ended().filter(({ question }) => isOwn(question)),
+    sessions: () => sessions().filter(({ owner }) => owner === principal),
+  };
+}

@@ -1,0 +1,139 @@
+// The page below /ui of the built bridge over HTTP: who is let in, by which link, and what a principal sees of others.
+
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { HttpInstances } from '../support/http-instances.js';
+import { PATIENTLY } from '../support/time.js';
+
+let instances: HttpInstances;
+
+beforeEach(() => {
+  instances = new HttpInstances();
+});
+afterEach(() => instances[Symbol.asyncDispose]());
+
+type Sent = {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+};
+
+function ask(url: string | URL, { method = 'GET', headers = {}, body }: Sent = {}) {
+  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
+    (resolve, reject) => {
+      const sent = request(url, { method, headers, agent: false }, async (answer) => {
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) });
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    },
+  );
+}
+
+const linkFor = (...words: readonly string[]): string =>
+  instances.command('ui', '--no-browser', '--service', ...words);
+
+/** A browser that has opened the link. */
+async function visit(link: string) {
+  const first = await ask(link);
+  expect(first.status).toBe(200);
+  const [setCookie = ''] = first.headers['set-cookie'] as string[];
+  const cookie = setCookie.split(';')[0] ?? '';
+  const address = new URL(/url=(\/ui\/[^/]+\/)"/.exec(first.body)?.[1] ?? '', link);
+  const see = (name: string, headers: Sent['headers'] = {}) =>
+    ask(new URL(name, address), { headers: { cookie, ...headers } });
+  const data = async (name: string) => JSON.parse((await see(name)).body) as never;
+  return { link, setCookie, cookie, address, see, data };
+}
+
+async function runAs(url: URL, token: string, words: string): Promise<void> {
+  const client = new Client({ name: `agent-${words}`, version: '1' });
+  await client.connect(
+    new StreamableHTTPClientTransport(url, {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }),
+  );
+  await client.callTool({ name: 'execute', arguments: { command: 'echo', args: [words] } });
+  await client.close();
+}
+
+const tokenOf = (name: string): string =>
+  /msb_\w+/.exec(instances.command('token', 'create', name, '--servers', '*'))?.[0] ?? '';
+
+describe('the page of a bridge over HTTP', () => {
+  it('shows the operator the runs of everybody, and each principal their own', async () => {
+    const [ann, ben] = [tokenOf('ann'), tokenOf('ben')];
+    const bridge = instances.start(['serve', '--http', '127.0.0.1:0'], { MCP_BRIDGE_LOG_LEVEL: 'debug' });
+    const url = await bridge.url();
+    await runAs(url, ann, 'ann');
+    await runAs(url, ben, 'ben');
+    type Run = { readonly run: string; readonly client: string; readonly principal: string };
+    const clientsOf = async (link: string) => {
+      const { data } = await visit(link);
+      return await vi.waitFor(async () => {
+        const runs = (await data('runs')) as Run[];
+        expect(runs.length).toBeGreaterThan(0);
+        return runs;
+      }, PATIENTLY);
+    };
+    const all = await clientsOf(linkFor());
+    expect(all.map(({ client }) => client).sort()).toEqual(['agent-ann 1', 'agent-ben 1']);
+    const anns = await clientsOf(linkFor('--principal', 'ann'));
+    expect(anns.map(({ client }) => client)).toEqual(['agent-ann 1']);
+    const bens = all.find(({ client }) => client === 'agent-ben 1')?.run ?? '';
+    const own = await visit(linkFor('--principal', 'ann'));
+    expect((await own.see(`run?run=${bens}`)).status).toBe(404);
+    expect((await own.see(`run?run=${anns[0]?.run}`)).status).toBe(200);
+    expect(await own.data('now')).toMatchObject({ bridges: [] });
+    expect(await own.data('tools')).toMatchObject({ tools: [{ calls: 1 }] });
+
+    // A token that is taken back closes the page of its principal, and no other.
+    const operator = await visit(linkFor());
+    instances.command('token', 'revoke', 'ann');
+    expect((await own.see('runs')).status).toBe(403);
+    expect((await operator.see('runs')).status).toBe(200);
+    // The log says that the page was asked for, and none of its secrets.
+    const log = bridge.stderr();
+    expect(log).toContain('"path":"/ui"');
+    for (const { link, address, cookie } of [own, operator])
+      for (const secret of [link.split('/').at(-1), address.pathname.split('/')[2], cookie.split('=')[1]])
+        expect(log).not.toContain(secret);
+  });
+
+  it('is opened by one link alone, once: by no token, no guess, no other name and no other web page', async () => {
+    const token = tokenOf('ann');
+    const bridge = instances.start(['serve', '--http', '127.0.0.1:0']);
+    const { origin, host } = await bridge.url();
+    const authorization = `Bearer ${token}`;
+    for (const path of ['/ui', '/ui/', '/ui/open/', '/ui/open/guess', `/ui/open/${token}`, '/ui/x/runs'])
+      for (const headers of [{}, { authorization }])
+        expect((await ask(origin + path, { headers })).status, path).toBe(403);
+    const { link, see, setCookie, address, cookie } = await visit(linkFor());
+    expect(new URL(link).origin).toBe(origin);
+    expect(setCookie).toMatch(/; Path=\/ui\/[\w-]{32}\/; HttpOnly; SameSite=Strict$/);
+    expect((await ask(link)).status).toBe(403);
+    expect((await ask(address, { headers: { authorization } })).status).toBe(403);
+    expect((await see('now', { host: `evil.example:${new URL(link).port}` })).status).toBe(403);
+    expect((await see('now', { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await see('now', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' })).status).toBe(403);
+    const form = { cookie, 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = (headers: Sent['headers'] = {}) =>
+      ask(new URL('answer', address), { method: 'POST', headers: { ...form, ...headers }, body: 'id=q' });
+    expect((await answer()).status).toBe(403);
+    expect((await answer({ origin: 'http://localhost:1' })).status).toBe(403);
+    // The control: the page's own form reaches the question, which is none.
+    expect((await answer({ origin: `http://${host}` })).status).toBe(409);
+    const first = await see('');
+    expect(first).toMatchObject({ status: 200, headers: { 'x-frame-options': 'DENY' } });
+    expect(first.headers['access-control-allow-origin']).toBeUndefined();
+    expect(String(first.headers['content-security-policy'])).not.toMatch(/unsafe|https?:/);
+  });
+});
+
+it('ui --service says what is missing where no bridge serves, and where the principal is none', () => {
+  expect(() => linkFor()).toThrow();
+  expect(() => linkFor('http://127.0.0.1:1', '--principal', 'nobody')).toThrow();
+  expect(linkFor('https://bridge.example/mcp')).toMatch(/^https:\/\/bridge\.example\/ui\/open\/[\w-]{32}$/);
+});
