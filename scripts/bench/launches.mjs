@@ -5,7 +5,8 @@ import { processorTime, whyNotCounted } from './processor.mjs';
 import { pause, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
 
-const LAUNCHES = /** @type {const} */ (['template', 'engine']);
+/** @param {'template' | 'engine'} launch */
+const coldBy = (launch) => ({ env: { MCP_BRIDGE_WARM: '0', MCP_BRIDGE_LAUNCH: launch } });
 /** Long enough for a sandbox's removal to be over. */
 const SETTLE_MS = 400;
 /** A template is made behind a bridge's second sandbox. */
@@ -28,11 +29,8 @@ const NONE = 'no sandbox came from a template here; `doctor` with MCP_BRIDGE_LAU
  * }} stage
  */
 export async function launches(stage) {
-  const [template, engine] = LAUNCHES.map((launch) => ({
-    env: { MCP_BRIDGE_WARM: '0', MCP_BRIDGE_LAUNCH: launch },
-  }));
-  return await stage.withBridge(template, (ours) =>
-    stage.withBridge(engine, async (theirs) => {
+  return await stage.withBridge(coldBy('template'), (ours) =>
+    stage.withBridge(coldBy('engine'), async (theirs) => {
       if (!(await comesFromTemplate(ours)))
         return [COLD, PROCESSOR].map((measure) => ({ measure, skipped: NONE }));
       const clock = await inTurns(

@@ -130,7 +130,8 @@ const left = (): string[] => ourContainers().filter((name) => !isOfTemplate(name
 
 /** Whether a call comes from a template, by the root that its code sees. */
 const isFromTemplate = async (): Promise<boolean> =>
-  (await bridge.run("':.' in open('/proc/self/mountinfo').readline()")).result === true;
+  (await bridge.run("any(':.' in line and line.split()[4] == '/' for line in open('/proc/self/mountinfo'))"))
+    .result === true;
 
 /** What the bridge keeps of containers on disk: their ids and pids, for as long as they live. */
 function runFiles(): string[] {

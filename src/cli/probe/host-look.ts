@@ -35,16 +35,12 @@ export const isAlive = (pid: number): boolean =>
   /^State:\s+[^ZX]/m.test(readText(`/proc/${pid}/status`) ?? '');
 
 /** `asked`: what the container of that name was started with. */
-export const hostLook = (
-  pid: number,
-  stateDir: string,
-  container: string,
-  asked: AskedLimits,
-): HostLook => ({
+export const hostLook = (pid: number, stateDir: string, container: string, asked: AskedLimits): HostLook => ({
   enforcement: enforcementAt(pid, asked),
   cpus: groupLimit(pid, 'cpu')?.value,
   ids: idRanges(pid),
-  monitorSeconds: monitorSeconds(monitorOf(pid).argv) ?? monitorSeconds(clockOf(stateDir, container)?.argv ?? []),
+  monitorSeconds:
+    monitorSeconds(monitorOf(pid).argv) ?? monitorSeconds(clockOf(stateDir, container)?.argv ?? []),
 });
 
 /** Read from outside, the file tells the outer ids. */

@@ -151,7 +151,7 @@ export const variables = {
   launch: setting({
     name: 'MCP_BRIDGE_LAUNCH',
     meaning:
-      'How a sandbox is started: `engine` has the engine start each; `template` has podman on Linux start one that waits, from which the OCI runtime starts the others for a third of the processor time.',
+      'How a sandbox is started: `engine` has the engine start each; `template` has podman on Linux start one that waits, from which the OCI runtime starts the others for about half of the processor time.',
     default: 'engine',
     ...oneOf(['engine', 'template']),
   }),
