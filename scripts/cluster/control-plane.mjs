@@ -26,15 +26,13 @@ export function makeNetwork() {
   inside('sh', '-c', 'echo 1 >/proc/sys/net/ipv4/ip_forward');
 }
 
+const runner =
+  (/** @type {string} */ path) => (/** @type {string} */ name, /** @type {readonly string[]} */ flags) =>
+    start(name, [...inNetwork(CONTROL.netns), name, ...flags], { env: { PATH: path } });
+
 /** Starts it, and returns when the API answers. */
 export async function startControlPlane(/** @type {string} */ path) {
-  const env = { PATH: path };
-  const run = (/** @type {string} */ name, /** @type {readonly string[]} */ flags) =>
-    start(name, [...inNetwork(CONTROL.netns), name, ...flags], { env });
-  const certificate = (/** @type {string} */ flag, /** @type {string} */ name) => [
-    `--${flag}-cert-file=${file(`${name}.crt`)}`,
-    `--${flag}-private-key-file=${file(`${name}.key`)}`,
-  ];
+  const run = runner(path);
   run('etcd', [
     ...[
       '--name=etcd',
@@ -46,7 +44,35 @@ export async function startControlPlane(/** @type {string} */ path) {
     // What it holds goes with the cluster.
     ...['--initial-cluster=etcd=http://127.0.0.1:2380', '--unsafe-no-fsync'],
   ]);
-  run('kube-apiserver', [
+  await startApiServer(path);
+  for (const [name, flags] of /** @type {const} */ ([
+    [
+      'kube-controller-manager',
+      [
+        '--allocate-node-cidrs=false',
+        `--service-cluster-ip-range=${SERVICES}`,
+        `--root-ca-file=${file('ca.crt')}`,
+        `--service-account-private-key-file=${file('sa.key')}`,
+        '--use-service-account-credentials',
+      ],
+    ],
+    ['kube-scheduler', []],
+  ])) {
+    const config = kubeconfigOf(name.replace('kube-', ''));
+    const kubeconfigs = ['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map(
+      (flag) => `--${flag}=${config}`,
+    );
+    run(name, [...kubeconfigs, '--bind-address=127.0.0.1', '--leader-elect=false', ...flags]);
+  }
+}
+
+/** Starts the API server, where etcd is up, and returns when it answers. */
+export async function startApiServer(/** @type {string} */ path) {
+  const certificate = (/** @type {string} */ flag, /** @type {string} */ name) => [
+    `--${flag}-cert-file=${file(`${name}.crt`)}`,
+    `--${flag}-private-key-file=${file(`${name}.key`)}`,
+  ];
+  runner(path)('kube-apiserver', [
     ...[
       `--etcd-servers=${ETCD}`,
       '--bind-address=0.0.0.0',
@@ -78,25 +104,6 @@ export async function startControlPlane(/** @type {string} */ path) {
       '--raw=/readyz',
     ) === 'ok';
   await until('the API server does not answer', 'kube-apiserver', answers);
-  for (const [name, flags] of /** @type {const} */ ([
-    [
-      'kube-controller-manager',
-      [
-        '--allocate-node-cidrs=false',
-        `--service-cluster-ip-range=${SERVICES}`,
-        `--root-ca-file=${file('ca.crt')}`,
-        `--service-account-private-key-file=${file('sa.key')}`,
-        '--use-service-account-credentials',
-      ],
-    ],
-    ['kube-scheduler', []],
-  ])) {
-    const config = kubeconfigOf(name.replace('kube-', ''));
-    const kubeconfigs = ['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map(
-      (flag) => `--${flag}=${config}`,
-    );
-    run(name, [...kubeconfigs, '--bind-address=127.0.0.1', '--leader-elect=false', ...flags]);
-  }
 }
 
 /** Opens the port on this machine's loopback. Whoever listens is here; what it connects to is in the other network. */

@@ -326,8 +326,11 @@ export interface Engine extends AsyncDisposable {
     /** Nobody answers at the engine's address, or the way there is closed. */
     readonly isUnreachable: (words: string) => boolean;
   };
-  /** Asks why the engine does not answer; undefined where all that ends a container is seen on this machine. Never rejects. */
-  readonly whyUnreachable: (() => Promise<Unreachable | undefined>) | undefined;
+  /**
+   * Asks why the engine does not answer, or has itself ended a container, where one is named and it can tell; undefined where all that
+   * ends a container is seen on this machine. Never rejects.
+   */
+  readonly whyUnreachable: ((container?: string) => Promise<Unreachable | undefined>) | undefined;
   /**
    * Asks for the facts of the container `name`; none where there is no such container. Undefined where the processes of this
    * machine say more.

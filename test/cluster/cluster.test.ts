@@ -1,21 +1,12 @@
 // The bridge with a real cluster as its engine: the walls as code in a pod meets them, the network's from the first instruction on, and
 // what becomes of a pod when the bridge, or the pod itself, is killed. `npm run test:cluster` runs it; elsewhere it is passed over.
 
-import { execFileSync } from 'node:child_process';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { engineUnderTest } from '../support/engine-under-test.js';
-import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
+import { startBridge, type TestBridge } from '../support/start-bridge.js';
 import { eventually, until } from '../support/time.js';
+import { answerOf, kubectl, live, longRun, pods } from './pods.js';
 
-const kubectl = (args: readonly string[], input?: object): string =>
-  execFileSync('kubectl', ['--request-timeout=60s', ...args], {
-    encoding: 'utf8',
-    ...(input === undefined ? {} : { input: JSON.stringify(input) }),
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-  });
-type Pod = { readonly metadata: { readonly name: string }; readonly status: { readonly phase: string } };
-const pods = (selector = 'mcp-sandbox-bridge'): readonly Pod[] =>
-  JSON.parse(kubectl(['get', 'pods', `--selector=${selector}`, '--output=json'])).items;
 const POLICY = 'mcp-sandbox-bridge-no-network';
 
 /** The API server as a service and itself, and a kubelet. */
@@ -30,16 +21,6 @@ for place in [("10.96.0.1", 443), ("10.77.0.1", 6443), ("10.77.0.11", 10250)]:
         pass
 reached
 `;
-
-/** The answer to the code, also where the set-up takes longer than a call waits for it. */
-async function answerOf({ run }: TestBridge, code: string): Promise<Payload> {
-  let answer = await run(code);
-  await until(async () => {
-    if (answer.errorType === 'E_SETTING_UP') answer = await run(code);
-    return answer.errorType !== 'E_SETTING_UP';
-  });
-  return answer;
-}
 
 describe.runIf(engineUnderTest.kind === 'kubernetes')('a cluster', () => {
   let bridge: TestBridge | undefined;
@@ -59,7 +40,7 @@ describe.runIf(engineUnderTest.kind === 'kubernetes')('a cluster', () => {
   afterEach(async () => {
     await bridge?.[Symbol.asyncDispose]();
     bridge = undefined;
-    expect(await eventually(() => pods().length === 0)).toBe(true);
+    expect(await eventually(() => live().length === 0)).toBe(true);
   });
 
   it('code runs in a namespace that admits the Restricted standard alone', async () => {
@@ -108,26 +89,6 @@ def writes(path):
     });
   });
 
-  /** A run that has begun and goes on for long, and the name of its pod. */
-  async function longRun(
-    of: TestBridge,
-  ): Promise<{ readonly ended: Promise<unknown>; readonly pod: string }> {
-    const { run } = of;
-    expect(await answerOf(of, '1')).toEqual(expect.objectContaining({ status: 'success' }));
-    let onBegun = (_word: string): void => {};
-    const begun = new Promise<string>((resolve) => {
-      onBegun = resolve;
-    });
-    const code = 'import time\nprint("a secret", flush=True)\nruntime.progress(1, 2)\ntime.sleep(300)';
-    const ended = run(code, {
-      timeout: 100,
-      onprogress: ({ progress }) => progress === 1 && onBegun('begun'),
-    }).catch(() => 'gone');
-    expect(await Promise.race([begun, ended])).toBe('begun');
-    const running = pods().find(({ status }) => status.phase === 'Running');
-    return { ended, pod: running?.metadata.name ?? '' };
-  }
-
   it('nothing that code prints gets into a log of the node, and a deleted pod costs its run alone', async () => {
     const of = await started({ MCP_BRIDGE_WARM: '0' });
     const { ended, pod } = await longRun(of);
@@ -143,7 +104,9 @@ def writes(path):
     process.kill(of.pid, 'SIGKILL');
     expect(await ended).toBe('gone');
     await until(() => pods().every(({ status }) => status.phase !== 'Running'));
+    const left = pods().map(({ metadata }) => metadata.name);
     expect(await answerOf(await started(), '1')).toMatchObject({ status: 'success' });
+    await until(() => pods().every(({ metadata }) => !left.includes(metadata.name)));
   });
 
   describe('where policies hold nothing', () => {

@@ -278,7 +278,9 @@ export const CHECKS: readonly Check[] = [
       if (ownKernel !== undefined)
         return ok(`${seccomp}; not needed under ${ownKernel}, which has a kernel of its own`);
       if (isFiltered && ownFilter !== undefined)
-        return ok(`${ownFilter}, the engine's own filter, in the place of ${seccomp}; \`doctor --probe\` tries it`);
+        return ok(
+          `${ownFilter}, the engine's own filter, in the place of ${seccomp}; \`doctor --probe\` tries it`,
+        );
       if (isFiltered) return ok(`${seccomp}: ${SECCOMP[seccomp]}`);
       return warn(
         `${ownFilter ?? seccomp}, but no filter is active`,

@@ -131,14 +131,18 @@ export class KubernetesEngine implements Engine {
     };
   }
 
-  async whyUnreachable(): Promise<Unreachable | undefined> {
+  /** A value, since it is handed on without its engine. */
+  readonly whyUnreachable = async (container?: string): Promise<Unreachable | undefined> => {
     try {
-      await (await this.#cluster()).version(new AbortController().signal);
-      return undefined;
+      const { signal } = new AbortController();
+      const cluster = await this.#cluster();
+      if (container === undefined) await cluster.version(signal);
+      const why = container === undefined ? undefined : await cluster.pods.whyEnded(container, signal);
+      return why === undefined ? undefined : { why, isSilent: false };
     } catch (thrown) {
       return { why: thrown instanceof Error ? thrown.message : String(thrown), isSilent: false };
     }
-  }
+  };
 
   async factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
     return (await this.#cluster()).pods.factsOf(name, signal);

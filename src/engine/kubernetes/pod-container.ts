@@ -82,8 +82,7 @@ export class PodContainer implements Container {
   /** The connection has ended, and nobody has said how the harness has: the cluster may know. */
   async #sayWhyLost(): Promise<void> {
     const { pods } = await this.#cluster;
-    const words = await pods.whyLost(this.name, AbortSignal.timeout(WHY_WITHIN_MS));
-    if (words !== undefined) this.stderr.write(`${words}\n`);
+    this.stderr.write(`${await pods.whyLost(this.name, AbortSignal.timeout(WHY_WITHIN_MS))}\n`);
   }
 
   /** Never rejects; a pod that cannot be removed is removed by its own clock, and its rest by the next sweep. */

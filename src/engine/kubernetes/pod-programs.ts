@@ -124,10 +124,7 @@ const python = (interpreter: string, code: string): string[] => [interpreter, '-
 const interpreterOf = ({ command }: SandboxSpec): string => command[0] ?? 'python3';
 
 /** The pod's first process. */
-export const keepCommand = (spec: SandboxSpec): string[] => [
-  ...python(interpreterOf(spec), KEEP),
-  spec.name,
-];
+export const keepCommand = (spec: SandboxSpec): string[] => [...python(interpreterOf(spec), KEEP), spec.name];
 
 export const witnessCommand = (spec: SandboxSpec, witness: Witness): string[] => [
   ...python(interpreterOf(spec), WITNESS),

@@ -28,6 +28,8 @@ export type PodWishes = {
   readonly files: PodFiles;
   readonly labels: Readonly<Record<string, string>>;
   readonly owners: readonly OwnerReference[];
+  /** Nodes that are taken only where there is no other. */
+  readonly avoids: readonly string[];
   /** The OCI runtime's name: a RuntimeClass, or CLUSTER_DEFAULT. */
   readonly runtime: string | undefined;
 };
@@ -43,7 +45,7 @@ const REQUESTS = { cpu: '50m', memory: `64${MB}` };
 /** Who waits for a pod waits for its end, too: its first process ends at once when it is told. */
 export const GRACE_SECONDS = 1;
 
-export function podOf(spec: SandboxSpec, { files, labels, owners, runtime }: PodWishes) {
+export function podOf(spec: SandboxSpec, { files, labels, owners, avoids, runtime }: PodWishes) {
   const [user, group] = spec.user.split(':').map(Number);
   const writable = [
     ...spec.tmpfs.map(({ target, sizeMb }) => ({ target, sizeMb })),
@@ -69,6 +71,7 @@ export function podOf(spec: SandboxSpec, { files, labels, owners, runtime }: Pod
       hostIPC: false,
       shareProcessNamespace: false,
       hostname: spec.hostname,
+      ...(avoids.length === 0 ? {} : { affinity: awayFrom(avoids) }),
       // Names lead nowhere.
       dnsPolicy: 'None',
       dnsConfig: { nameservers: ['127.0.0.1'] },
@@ -134,3 +137,16 @@ export function podOf(spec: SandboxSpec, { files, labels, owners, runtime }: Pod
     },
   };
 }
+
+const awayFrom = (nodes: readonly string[]) => ({
+  nodeAffinity: {
+    preferredDuringSchedulingIgnoredDuringExecution: [
+      {
+        weight: 100,
+        preference: {
+          matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: nodes }],
+        },
+      },
+    ],
+  },
+});

@@ -88,15 +88,24 @@ export function notStarted({ metadata, spec, status }: ApiObject): BridgeError {
 }
 
 /** Why a pod is lost that had run, and its node where that is known; undefined where nothing is said of either. */
-export function lossOf({ metadata, spec, status }: ApiObject, node: ApiObject | undefined): string | undefined {
+export function lossOf(
+  { metadata, spec, status }: ApiObject,
+  node: ApiObject | undefined,
+): string | undefined {
   const { terminated } = status?.containerStatuses?.[0]?.state ?? {};
   const ready = node?.status?.conditions?.find(({ type }: { type: string }) => type === 'Ready');
   if (ready !== undefined && ready.status !== 'True')
     return `its node ${spec?.nodeName} is gone: ${ready.message || ready.reason || 'it does not answer'}`;
-  if (status?.reason !== undefined) return `its pod has ended (${status.reason}): ${status.message ?? 'no more is said'}`;
+  if (status?.reason !== undefined)
+    return `its pod has ended (${status.reason}): ${status.message ?? 'no more is said'}`;
+  const disrupted = status?.conditions?.find(({ type }: { type: string }) => type === 'DisruptionTarget');
+  if (disrupted?.status === 'True')
+    return `its pod ${metadata.name} was evicted (${disrupted.reason}): ${disrupted.message}`;
   if (metadata?.deletionTimestamp !== undefined) return `its pod ${metadata.name} was deleted`;
-  if (terminated?.reason === 'OOMKilled') return 'its pod has ended (OOMKilled): it took more memory than its limit';
-  if (terminated !== undefined) return `its pod has ended with exit code ${terminated.exitCode} (${terminated.reason})`;
+  if (terminated?.reason === 'OOMKilled')
+    return 'its pod has ended (OOMKilled): it took more memory than its limit';
+  if (terminated !== undefined)
+    return `its pod has ended with exit code ${terminated.exitCode} (${terminated.reason})`;
   return undefined;
 }
 

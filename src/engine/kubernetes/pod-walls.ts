@@ -31,13 +31,18 @@ export function wallsOf({ spec }: ApiObject, network: string | undefined): reado
     wall(
       'pod: account',
       'no token of the cluster',
-      spec.automountServiceAccountToken === false && volumes.every(isHarmless) ? 'no token' : 'a token may be there',
+      spec.automountServiceAccountToken === false && volumes.every(isHarmless)
+        ? 'no token'
+        : 'a token may be there',
       spec.automountServiceAccountToken === false && volumes.every(isHarmless),
     ),
     wall(
       'pod: volumes',
       'memory and files of the bridge',
-      volumes.filter((volume) => !isHarmless(volume)).map(({ name }) => name).join(', ') || 'no others',
+      volumes
+        .filter((volume) => !isHarmless(volume))
+        .map(({ name }) => name)
+        .join(', ') || 'no others',
       volumes.every(isHarmless),
     ),
     wall('pod: user', 'not root', `user ${user}`, ofPod.runAsNonRoot === true && Number(user) > 0),
@@ -77,7 +82,12 @@ export function wallsOf({ spec }: ApiObject, network: string | undefined): reado
       memory !== undefined && disk !== undefined,
     ),
     {
-      ...wall('pod: RuntimeClass', 'as MCP_BRIDGE_OCI_RUNTIME says', spec.runtimeClassName ?? "the cluster's default", true),
+      ...wall(
+        'pod: RuntimeClass',
+        'as MCP_BRIDGE_OCI_RUNTIME says',
+        spec.runtimeClassName ?? "the cluster's default",
+        true,
+      ),
       isRequired: false,
     },
     wall(

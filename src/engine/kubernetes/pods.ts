@@ -24,6 +24,8 @@ import { wallsOf } from './pod-walls.js';
 
 /** A policy comes into force within a second, on a busy node within some. */
 const WALL_WITHIN_SECONDS = 15;
+/** By then a cluster has noticed that a node is gone. */
+const AVOIDED_MS = 60_000;
 /** Between tries to make a pod whose name another one still has. */
 const SAME_NAME_RETRY_MS = 200;
 /** Between tries to delete a pod, doubled each time. */
@@ -37,6 +39,8 @@ export class Pods {
   readonly #files: ClusterFiles;
   readonly #wall: NetworkWall;
   #owners: Promise<readonly OwnerReference[]> | undefined;
+  /** Nodes that may be gone, and until when no pod is to go there, by performance.now(). */
+  readonly #avoided = new Map<string, number>();
 
   constructor(api: Api, files: ClusterFiles, wall: NetworkWall) {
     this.#api = api;
@@ -56,6 +60,7 @@ export class Pods {
       labels: ownerLabels(instance, thisOwner()),
       owners: await this.#ownersOf(signal),
       runtime: ociRuntime?.name,
+      avoids: [...this.#avoided].filter(([, until]) => until > performance.now()).map(([node]) => node),
     };
     await this.#wall.raise(signal);
     // Both at once: one is only there to show that the other's wall is one.
@@ -102,12 +107,23 @@ export class Pods {
     return owners;
   }
 
-  /** Why the connection to a pod that ran has ended, in the cluster's words; undefined where the cluster knows of no reason. */
-  async whyLost(name: string, signal: AbortSignal): Promise<string | undefined> {
+  /** What the cluster says has ended a pod, or is just ending it; undefined where it runs, as far as the cluster knows. */
+  async whyEnded(name: string, signal: AbortSignal): Promise<string | undefined> {
     const pod = await this.#api.find(this.#api.path('pods', name), signal);
     if (pod === undefined) return `its pod ${name} was deleted`;
-    const node = pod.spec.nodeName as string | undefined;
-    return lossOf(pod, node === undefined ? undefined : await this.#nodeOf(node, signal));
+    return lossOf(pod, await this.#nodeOf(String(pod.spec.nodeName), signal));
+  }
+
+  /**
+   * Why the connection to a pod that ran has ended, in the cluster's words. A cluster notices late that a node is gone: where it
+   * knows of no reason, new pods go to other nodes for a while.
+   */
+  async whyLost(name: string, signal: AbortSignal): Promise<string> {
+    const known = await this.whyEnded(name, signal);
+    if (known !== undefined) return known;
+    const node = String((await this.#api.find(this.#api.path('pods', name), signal))?.spec.nodeName);
+    this.#avoided.set(node, performance.now() + AVOIDED_MS);
+    return `the connection to its pod ${name} on ${node} has ended, and the cluster knows of no reason yet: the node may be gone (\`kubectl get node ${node}\`)`;
   }
 
   /** Undefined where the account may not ask for nodes. */

@@ -16,7 +16,7 @@ import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { heardOut } from '../../base/process/streams.js';
 import { clip, clipHarmless } from '../../base/text/text.js';
-import type { Container, Engine, SandboxSpec, Unreachable } from '../../engine/engine.js';
+import type { Container, Engine, SandboxSpec } from '../../engine/engine.js';
 import { type Enforcement, UNENFORCED } from '../../engine/machine/enforcement.js';
 import { Channel } from '../../wire/channel.js';
 import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../wire/frames.js';
@@ -57,7 +57,7 @@ export type StartOptions = {
   readonly enforcement?: Enforcement | undefined;
   readonly observer: Observer;
   /** Asks an engine that runs elsewhere why it does not answer; undefined for one whose processes can be seen. */
-  readonly whyUnreachable?: (() => Promise<Unreachable | undefined>) | undefined;
+  readonly whyUnreachable?: Engine['whyUnreachable'];
 };
 
 /** A start takes a second or two elsewhere. From here on its client may wait for an engine that is not there any more. */
@@ -419,7 +419,7 @@ export class Sandbox implements AsyncDisposable {
   async #endIfShutDown(looks: number): Promise<void> {
     for (let look = 0; look < looks && this.#state.at !== 'gone'; look += 1) {
       await new Promise((resolve) => setTimeout(resolve, SHUTDOWN_WITHIN_MS));
-      const found = await this.#whyUnreachable?.();
+      const found = await this.#whyUnreachable?.(this.name);
       if (found?.isSilent === false) return this.#end({ how: 'lost', detail: connectionLost(found.why) });
     }
   }
@@ -440,7 +440,15 @@ export class Sandbox implements AsyncDisposable {
     if (state.at === 'dying' && state.breach !== undefined)
       return this.#end({ how: 'limit', breach: state.breach });
     const turn = this.#turn;
-    if (turn.at === 'reported') return this.#end({ how: 'exited', report: turn.report });
+    if (turn.at === 'reported') {
+      const { report } = turn;
+      const found = this.#mayBeShutdown(report) ? await this.#whyUnreachable?.(this.name) : undefined;
+      return this.#end(
+        found?.isSilent === false
+          ? { how: 'lost', detail: connectionLost(found.why) }
+          : { how: 'exited', report },
+      );
+    }
     const exit = signal ?? (code === undefined ? 'no word' : `exit code ${code}`);
     const detail = this.#words.whyLost(exit, { wasGreeted: turn.at !== 'starting' });
     this.#end({ how: 'lost', detail });

@@ -2,10 +2,19 @@
 // does not start, in the cluster's words.
 
 import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/engine/kubernetes/api.js';
 import { exitIn } from '../../../src/engine/kubernetes/exec-streams.js';
 import { networkPolicy } from '../../../src/engine/kubernetes/network-wall.js';
+import { ownersOf } from '../../../src/engine/kubernetes/own-pod.js';
 import { podOf } from '../../../src/engine/kubernetes/pod-spec.js';
-import { noRoom, troubleOf } from '../../../src/engine/kubernetes/pod-state.js';
+import {
+  inOneLine,
+  lossOf,
+  noRoom,
+  notStarted,
+  troubleOf,
+} from '../../../src/engine/kubernetes/pod-state.js';
+import { wallsOf } from '../../../src/engine/kubernetes/pod-walls.js';
 import { sandboxSpec } from '../../../src/sandbox/spec/spec.js';
 import { PLAIN_KIND } from '../../support/plain-kind.js';
 
@@ -34,7 +43,13 @@ const files = {
   ],
 };
 const made = (runtime?: string, image = files.image) =>
-  podOf(spec, { files: { ...files, image }, labels: { 'mcp-sandbox-bridge': 'i' }, owners: [], runtime });
+  podOf(spec, {
+    files: { ...files, image },
+    labels: { 'mcp-sandbox-bridge': 'i' },
+    owners: [],
+    avoids: [],
+    runtime,
+  });
 const pod = made();
 const [container] = pod.spec.containers;
 
@@ -156,4 +171,107 @@ it('a pod that no node takes is told in the scheduler’s words, and one that ha
   });
   expect(noRoom(placed('False'))?.message).toMatch(/no node takes the pod: 0\/2 nodes/);
   expect(noRoom(placed('True'))).toBeUndefined();
+});
+
+describe('a pod as its cluster has admitted it', () => {
+  const broken = (walls: ReturnType<typeof wallsOf>): string[] =>
+    walls.filter(({ holds, isRequired }) => isRequired && !holds).map(({ control }) => control);
+
+  it('has all walls where it is as it was asked for', () => {
+    expect(broken(wallsOf(pod, 'closed'))).toEqual([]);
+  });
+
+  it.each<[string, object, string[]]>([
+    ['a container that was added', { containers: [container, { name: 'mesh' }] }, ['pod: containers']],
+    ['a token', { automountServiceAccountToken: true }, ['pod: account']],
+    [
+      'a volume of the node',
+      { volumes: [{ name: 'disk', hostPath: { path: '/' } }] },
+      ['pod: account', 'pod: volumes'],
+    ],
+    ['the network of the node', { hostNetwork: true }, ['pod: namespaces of the node']],
+    ['root', { securityContext: { ...pod.spec.securityContext, runAsUser: 0 } }, ['pod: user']],
+    [
+      'no filter',
+      { securityContext: { ...pod.spec.securityContext, seccompProfile: undefined } },
+      ['pod: seccomp'],
+    ],
+    ['no limits', { containers: [{ ...container, resources: {} }] }, ['pod: limits']],
+  ])('is told with %s', (_what, changed, controls) => {
+    expect(broken(wallsOf({ spec: { ...pod.spec, ...changed } }, 'closed'))).toEqual(controls);
+  });
+
+  it('is told with a network that nobody has seen closed', () => {
+    expect(broken(wallsOf(pod, undefined))).toEqual(['pod: network']);
+  });
+});
+
+describe('a pod that is lost', () => {
+  const of = (status: object, metadata: object = {}) => ({
+    metadata: { name: 'p', ...metadata },
+    spec: { nodeName: 'node1' },
+    status,
+  });
+  it.each<[string, object, object | undefined, RegExp | undefined]>([
+    ['runs, as far as is known', of({ phase: 'Running' }), undefined, undefined],
+    [
+      'was deleted',
+      of({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      undefined,
+      /its pod p was deleted/,
+    ],
+    [
+      'was evicted by its node',
+      of({ reason: 'Evicted', message: 'low on memory' }),
+      undefined,
+      /ended \(Evicted\): low on memory/,
+    ],
+    [
+      'took too much memory',
+      of({ containerStatuses: [{ state: { terminated: { reason: 'OOMKilled', exitCode: 137 } } }] }),
+      undefined,
+      /OOMKilled/,
+    ],
+    [
+      'lay on a node that is gone',
+      of({ phase: 'Running' }),
+      { status: { conditions: [{ type: 'Ready', status: 'Unknown', message: 'no word of it' }] } },
+      /its node node1 is gone: no word of it/,
+    ],
+  ])('%s', (_what, lost, node, words) => {
+    const said = lossOf(lost, node);
+    if (words === undefined) expect(said).toBeUndefined();
+    else expect(said).toMatch(words);
+  });
+
+  it('is told with its node where that does not start it', () => {
+    expect(inOneLine(notStarted(of({})))).toMatch(/node1 has not started the pod.*kubectl get node node1/);
+  });
+});
+
+it.each([
+  ['pods "a" is forbidden: exceeded quota: none', /Raise the quota/],
+  ['pods "a" is forbidden: violates PodSecurity "baseline"', /Label the namespace/],
+  ['pods is forbidden: User "x" cannot create', /role of docs\/kubernetes\.md/],
+])('a refusal names the next step: %s', (words, step) => {
+  expect(inOneLine(new ApiError(403, words))).toMatch(step);
+});
+
+describe('the owner of sandboxes', () => {
+  const api = (namespace: string, answer: object | undefined) => ({
+    namespace,
+    path: (kind: string, name = '') => `/${kind}/${name}`,
+    find: async () => answer,
+  });
+  const { signal } = new AbortController();
+  const here = { namespace: 'sandboxes\n', name: 'bridge-1' };
+  it('is the pod of the bridge in their namespace', async () => {
+    expect(await ownersOf(api('sandboxes', { metadata: { uid: 'u' } }), signal, here)).toEqual([
+      { apiVersion: 'v1', kind: 'Pod', name: 'bridge-1', uid: 'u' },
+    ]);
+  });
+  it('is nobody where the bridge is elsewhere, or is no pod', async () => {
+    expect(await ownersOf(api('others', { metadata: { uid: 'u' } }), signal, here)).toEqual([]);
+    expect(await ownersOf(api('sandboxes', undefined), signal, here)).toEqual([]);
+  });
 });

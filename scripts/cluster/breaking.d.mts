@@ -1,0 +1,3 @@
+export function killNode(name: string): Promise<void>;
+export function killApiServer(): Promise<void>;
+export function restartApiServer(): Promise<void>;
