@@ -288,7 +288,13 @@ function jobsNamedIn(params: unknown): readonly string[] {
   const { requestState, taskId, arguments: args, notifications } = Object(params);
   const { wait, stop } = Object(args);
   const { taskIds } = Object(notifications);
-  const named: readonly unknown[] = [requestState, taskId, wait, stop, ...(Array.isArray(taskIds) ? taskIds : [])];
+  const named: readonly unknown[] = [
+    requestState,
+    taskId,
+    wait,
+    stop,
+    ...(Array.isArray(taskIds) ? taskIds : []),
+  ];
   return named.filter((name) => typeof name === 'string');
 }
 
