@@ -1,8 +1,8 @@
-// The container tests that hold in a Kubernetes cluster, `npm run test:cluster`; --help says how. Brings a cluster up on this machine,
+// The container tests that hold in a Kubernetes cluster, and those of the chart, `npm run test:cluster`; --help says how. Brings a cluster up on this machine,
 // runs them with its pods as sandboxes, and takes it down. Needs root, a built bridge and its base image, and what `scripts/setup
 // --with cluster` installs. Exits with 3, and what is missing, where a machine cannot have a cluster.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { leaveWrong, takeOptions } from './options.mjs';
@@ -17,8 +17,11 @@ const FILES = [
   'test/front-door/approvals.test.ts',
   'test/front-door/errors-at-limits.test.ts',
   'test/faults/cancellation.test.ts',
+  'test/cluster/chart.test.ts',
   'test/cluster/faults.test.ts',
 ];
+/** The bridge itself, as an image of this build that the nodes are given. */
+const BRIDGE_IMAGE = 'localhost/mcp-sandbox-bridge:of-this-build';
 
 // Another cluster than the one that a person may have brought up, which goes on.
 process.env['CLUSTER_OF'] = 'tests';
@@ -49,8 +52,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {
 const say = (/** @type {string} */ line) => console.error(line);
 const { localImageName, readRecipe } = await import(join(ROOT, 'dist/engine/images/recipe.js'));
 const { VERSION } = await import(join(ROOT, 'dist/base/version.js'));
+const ofBridge = files.some((file) => file.includes('/chart')) ? [BRIDGE_IMAGE] : [];
 try {
-  await startCluster([localImageName(readRecipe('base'), VERSION), ...(image ?? [])], say);
+  for (const tag of ofBridge)
+    execFileSync(process.execPath, [join(ROOT, 'scripts/bridge-image.mjs'), `--tag=${tag}`], {
+      stdio: 'inherit',
+    });
+  await startCluster([localImageName(readRecipe('base'), VERSION), ...ofBridge, ...(image ?? [])], say);
   process.exitCode = await runTests((await preparePrograms(say)).join(':'));
 } finally {
   await endCluster();
@@ -67,6 +75,7 @@ function runTests(/** @type {string} */ programs) {
       KUBECONFIG,
       TEST_REMOTE_ENGINE: 'kubernetes',
       ...(kills === undefined ? {} : { CLUSTER_KILLS: kills }),
+      TEST_BRIDGE_IMAGE: BRIDGE_IMAGE,
     },
   });
   return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));

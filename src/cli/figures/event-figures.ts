@@ -36,6 +36,14 @@ export class EventFigures {
     description: 'Runs that are under way.',
     kind: 'gauge',
   });
+  /** Runs that wait for their turn. */
+  readonly #queued = new Set<string>();
+  readonly #waiting = new Count({
+    name: 'mcp_bridge.run.waiting',
+    unit: '{run}',
+    description: 'Runs that wait for their turn.',
+    kind: 'gauge',
+  });
   readonly #rejected = counter(
     'mcp_bridge.run.rejected',
     '{run}',
@@ -108,12 +116,17 @@ export class EventFigures {
           'network.transport': event.transport,
           ...(event.error === undefined ? {} : { 'error.type': event.error }),
         });
+      case 'run.queued':
+        this.#queued.add(event.run);
+        return this.#waiting.add(1);
       case 'run.started':
+        this.#waitNoMore(event.run);
         this.#running.set(event.run, event.language);
         return this.#active.add(1);
       case 'run.ended':
         return this.#end(event);
       case 'run.rejected':
+        this.#waitNoMore(event.run);
         return this.#rejected.add(1);
       case 'run.call':
         this.#calls.add(1, { 'mcp_bridge.verdict': event.allowed ? 'allowed' : 'denied' });
@@ -151,6 +164,7 @@ export class EventFigures {
       this.#clientCalls,
       this.#runs,
       this.#active,
+      this.#waiting,
       this.#rejected,
       this.#calls,
       this.#refused,
@@ -168,7 +182,12 @@ export class EventFigures {
     ].map((instrument) => instrument.read());
   }
 
+  #waitNoMore(run: string): void {
+    if (this.#queued.delete(run)) this.#waiting.add(-1);
+  }
+
   #end({ run, status, durationMs }: Extract<BridgeEvent, { type: 'run.ended' }>): void {
+    this.#waitNoMore(run);
     const language = this.#running.get(run);
     if (this.#running.delete(run)) this.#active.add(-1);
     this.#runs.add(durationMs, {

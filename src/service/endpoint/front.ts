@@ -23,12 +23,12 @@ import {
   type HttpLimits,
   problem,
   type RequestFacts,
+  type Routed,
   rpcError,
   sendAnswer,
 } from '../http/parts.js';
 import { RequestBodies } from '../http/request-body.js';
 import { ResponseStreams } from '../http/response-stream.js';
-import type { Routed } from '../replicas/replicas.js';
 import {
   beginsWork,
   type Exchange,
@@ -162,7 +162,7 @@ export class HttpFront implements AsyncDisposable {
   async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = randomBytes(8).toString('hex');
     const beganAt = performance.now();
-    const isFromReplica = this.#parts.replicas?.relay.isFromReplica(request) ?? false;
+    const isFromReplica = this.#parts.replicas?.isFromReplica(request) ?? false;
     const facts = this.#proxies.factsOf(request, this.#listener?.isPrivate ?? false, isFromReplica);
     const about: About = { id: requestId, methods: [] };
     const ended = new Promise<void>((resolve) => response.once('close', resolve));
@@ -213,10 +213,10 @@ export class HttpFront implements AsyncDisposable {
     if (repeated !== undefined) return rpcError(400, repeated);
     const health = await this.#documents.health(facts, this.#isDraining);
     if (health !== undefined) return health;
-    const proof = this.#parts.replicas?.relay.proofFor(facts);
+    const proof = this.#parts.replicas?.proofFor(facts);
     if (proof !== undefined) return proof;
-    // What another replica passes on has come to a name of that one, as it has seen.
-    const isPassedOn = this.#parts.replicas?.relay.isFromReplica(request) === true;
+    // A request that another replica passes on has come to a name of that one, as it has seen.
+    const isPassedOn = this.#parts.replicas?.isFromReplica(request) === true;
     const objection = isPassedOn ? undefined : this.#names.refusalOf(facts, request.socket.localAddress);
     if (objection !== undefined) return objection;
     if (isOfPage(facts) && this.#parts.ui !== undefined) return await this.#page(request, response, facts);
@@ -272,7 +272,7 @@ export class HttpFront implements AsyncDisposable {
     return await this.#serve(request, response, exchange, facts);
   }
 
-  /** 'here' where this replica serves the request, or is the only one; undefined where another one has answered it. */
+  /** Resolves with here where this replica serves the request, or is the only one; undefined where another one answered. */
   async #route(
     passed: Pick<Routed, 'request' | 'response' | 'facts' | 'text'>,
     principal: Principal,

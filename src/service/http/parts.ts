@@ -13,7 +13,6 @@ import type { ChangedList } from '../../mcp/connection/server.js';
 import type { AuthExtra } from '../../mcp/requests/agent-request.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { errorAnswer, type HttpErrorAnswer, type RequestId } from '../../wire/request-body.js';
-import type { Replicas } from '../replicas/replicas.js';
 
 /** A complete answer that needs no server of MCP. `body` is sent as JSON, `text` as it is; without both, none is sent. */
 export type HttpAnswer = {
@@ -50,6 +49,35 @@ export type Authenticated =
   | { readonly principal: Principal; readonly callerToken?: unknown }
   /** `principalId` is whose credential it was, where that is known. */
   | { readonly refusal: HttpAnswer; readonly principalId?: string | undefined };
+
+/** A request, as far as it matters which replica serves it. */
+export type Routed = {
+  /** Id of the principal. */
+  readonly principal: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly facts: RequestFacts;
+  /** The body as it came. */
+  readonly text: string | undefined;
+  /** Whether it begins something that is not there yet. */
+  readonly beginsWork: boolean;
+  /** Whether it goes on with something: a session, a run, a task, a question. */
+  readonly goesOn: boolean;
+  /** Whether that is here. */
+  readonly isHere: boolean;
+  /** Whether this replica is about to end. */
+  readonly isDraining: boolean;
+};
+
+/** Replicas that serve the same address as this process. */
+type OtherReplicas = {
+  /** Whether one of them has passed this request on. */
+  readonly isFromReplica: (request: IncomingMessage) => boolean;
+  /** The answer to one that asks whether this is a replica; undefined for every other request. */
+  readonly proofFor: (facts: RequestFacts) => HttpAnswer | undefined;
+  /** Resolves with 'here' where this replica is to serve it, 'answered' where another one has; else with what to answer. */
+  readonly route: (routed: Routed) => Promise<'here' | 'answered' | HttpAnswer>;
+};
 
 export type HttpFrontParts = {
   /**
@@ -93,7 +121,7 @@ export type HttpFrontParts = {
   /** Whether what the principal's client names is here: the handle of a run, the state of a question, the id of a task. */
   readonly knowsJob?: (principal: Principal, name: string) => boolean;
   /** The other replicas behind the same address; undefined where there are none. */
-  readonly replicas?: Replicas | undefined;
+  readonly replicas?: OtherReplicas | undefined;
   /** Whether a call over TCP must show a credential, so that an address of the network may be listened on. */
   readonly hasCredentials: boolean;
   /** Documents below /.well-known/ that anybody may read; undefined where there is none. */

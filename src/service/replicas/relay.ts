@@ -9,7 +9,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { HttpAnswer, RequestFacts } from '../http/parts.js';
 
 /**
- * What became of it: it was answered; or the other replica has done nothing, since it `leaves` the principal to others or was
+ * Outcome of a request that was passed on: it was answered; or the other replica has done nothing, since it `leaves` the principal to others or was
  * `unreached`; or it was `lost` with the other replica while that was at it.
  */
 export type Relayed = 'answered' | 'leaves' | 'unreached' | 'lost';
@@ -39,7 +39,7 @@ const PROVES_WITHIN_MS = 5_000;
 const CLOCKS_MS = 60_000;
 const PROOF_CHARS = 64;
 
-export class Relay {
+export class RequestRelay {
   readonly #key: Buffer;
 
   constructor(key: Buffer) {
@@ -81,7 +81,7 @@ export class Relay {
     };
     return await new Promise<Relayed>((resolve) => {
       const outgoing = http.request({ method, path: url, headers, createConnection: () => socket });
-      // Whoever asked has gone, and so nobody waits for the answer.
+      // Nobody waits for the answer when the client has gone.
       response.once('close', () => socket.destroy());
       outgoing.once('error', () => resolve('lost'));
       outgoing.once('response', (incoming) => {

@@ -1,14 +1,14 @@
 // One of several replicas behind one address, any of which may be asked: a request is served by the replica that holds its
 // principal. One that leaves goes on with what it began, and another one takes its principals over for all that is new.
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError } from '../../base/errors.js';
 import { readGuarded } from '../../settings/files/guarded-file.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
-import { type HttpAnswer, type RequestFacts, rpcError } from '../http/parts.js';
+import { type HttpAnswer, type RequestFacts, type Routed, rpcError } from '../http/parts.js';
 import type { Holders } from './holders.js';
-import { LEAVES, Relay, type Relayed } from './relay.js';
+import { LEAVES, type Relayed, RequestRelay } from './relay.js';
 
 const NAME = 'MCP_BRIDGE_HTTP_REPLICA_KEY';
 const MAX_KEY_BYTES = 4_096;
@@ -19,26 +19,8 @@ const AGAIN_MS = 500;
 const TRIES = 4;
 const RETRY = { 'retry-after': '1' };
 
-/** A request, as far as it matters who serves it. */
-export type Routed = {
-  readonly principal: string;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly facts: RequestFacts;
-  /** The body as it came. */
-  readonly text: string | undefined;
-  /** Whether it begins something that is not there yet. */
-  readonly beginsWork: boolean;
-  /** Whether it goes on with something: a session, a run, a task, a question. */
-  readonly goesOn: boolean;
-  /** Whether that is here. */
-  readonly isHere: boolean;
-  /** Whether this replica is about to end. */
-  readonly isDraining: boolean;
-};
-
 export class Replicas {
-  readonly relay: Relay;
+  readonly #relay: RequestRelay;
   readonly #holders: Holders;
   /** Addresses of replicas that have finished what they began, and are not asked again. */
   readonly #ended = new Set<string>();
@@ -46,16 +28,26 @@ export class Replicas {
   /** Throws E_SETTINGS where the file of the key cannot be used. */
   constructor(holders: Holders, keyFile: string | undefined, host: HostFacts) {
     this.#holders = holders;
-    this.relay = new Relay(keyIn(keyFile, host));
+    this.#relay = new RequestRelay(keyIn(keyFile, host));
   }
 
-  /** 'here' where this replica is to serve it, 'answered' where another one has; else what to answer. */
+  /** Whether another replica has passed this request on. */
+  isFromReplica(request: IncomingMessage): boolean {
+    return this.#relay.isFromReplica(request);
+  }
+
+  /** The answer to a replica that asks whether this is one; undefined for every other request. */
+  proofFor(facts: RequestFacts): HttpAnswer | undefined {
+    return this.#relay.proofFor(facts);
+  }
+
+  /** Resolves with 'here' where this replica is to serve it, 'answered' where another one has; else with what to answer. */
   async route(routed: Routed): Promise<'here' | 'answered' | HttpAnswer> {
     const { request, isHere, isDraining, beginsWork, goesOn } = routed;
     if (isHere) return 'here';
     const mayServe = !isDraining || !(beginsWork || goesOn);
     try {
-      if (!this.relay.isFromReplica(request)) return await this.#find(routed, mayServe);
+      if (!this.#relay.isFromReplica(request)) return await this.#find(routed, mayServe);
       const { isOwn } = await this.#holders.of(routed.principal);
       return isOwn && mayServe ? 'here' : leaves();
     } catch {
@@ -71,7 +63,7 @@ export class Replicas {
   async #find(routed: Routed, mayServe: boolean): Promise<'here' | 'answered' | HttpAnswer> {
     const { principal, request, response, facts, text, goesOn } = routed;
     const pass = (address: string): Promise<Relayed> =>
-      this.relay.pass(address, { request, facts, text }, response);
+      this.#relay.pass(address, { request, facts, text }, response);
     let unreached = 0;
     for (let tries = 0; tries < TRIES; tries++) {
       const holder = await this.#holders.of(principal);

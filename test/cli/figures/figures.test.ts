@@ -199,8 +199,13 @@ describe('the page of Prometheus', () => {
       code: { bytes: 1, sha256: undefined },
       timeoutSeconds: 1,
     };
+    figures.observe({ type: 'run.queued', run: 'r', ahead: 0 });
+    figures.observe({ type: 'run.queued', run: 'other', ahead: 1 });
+    expect(lines(figures)).toContain('mcp_bridge_run_waiting 2');
     figures.observe({ type: 'run.started', ...begun, language: 'go' });
-    expect(lines(figures)).toContain('mcp_bridge_run_active 1');
+    expect(lines(figures)).toEqual(
+      expect.arrayContaining(['mcp_bridge_run_active 1', 'mcp_bridge_run_waiting 1']),
+    );
     figures.observe({
       type: 'run.ended',
       run: 'r',

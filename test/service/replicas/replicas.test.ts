@@ -7,7 +7,7 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Holders, type AskCluster } from '../../../src/service/replicas/holders.js';
+import { type AskCluster, Holders } from '../../../src/service/replicas/holders.js';
 import { Replicas } from '../../../src/service/replicas/replicas.js';
 import { hostFacts } from '../../../src/settings/files/host-facts.js';
 import { type Stub, stubFront } from '../../support/http-front.js';
@@ -102,7 +102,9 @@ describe('two replicas', () => {
     const ben = await session(second, 'ben');
     expect(await (await post(first, call('whoami'), ben)).text()).toContain('"text":"ben"');
     expect(leases.holders).toEqual(['pod-127.0.0.1', 'pod-127.0.0.2']);
-    expect(await Promise.all([first, second].map(async ({ front }) => (await front.figures()).sessions))).toEqual([1, 1]);
+    expect(
+      await Promise.all([first, second].map(async ({ front }) => (await front.figures()).sessions)),
+    ).toEqual([1, 1]);
   });
 
   it('one that leaves finishes what it began, and the other one has all that is new', async () => {
@@ -159,7 +161,10 @@ describe('two replicas', () => {
       stranger.closeAllConnections();
       await new Promise((resolve) => stranger.close(resolve));
     }
-    const forged = { 'x-mcp-bridge-replica': `${Date.now()}.${'0'.repeat(64)}`, 'x-forwarded-host': 'evil.example' };
+    const forged = {
+      'x-mcp-bridge-replica': `${Date.now()}.${'0'.repeat(64)}`,
+      'x-forwarded-host': 'evil.example',
+    };
     // Its word for the host is not taken: the request is served under the one that it came to.
     expect((await post(second, call('whoami'), forged)).status).toBe(200);
   });
