@@ -1,6 +1,6 @@
-// The container tests that hold in a Kubernetes cluster, and those of the chart, `npm run test:cluster`; --help says how. Brings a cluster up on this machine,
-// runs them with its pods as sandboxes, and takes it down. Needs root, a built bridge and its base image, and what `scripts/setup
-// --with cluster` installs. Exits with 3, and what is missing, where a machine cannot have a cluster.
+// The container tests that hold in a Kubernetes cluster, and those of the chart, `npm run test:cluster`; --help says how. Brings a
+// cluster up on this machine, runs them with its pods as sandboxes, and takes it down. Needs root, a built bridge and its base image,
+// and what `scripts/setup --with cluster` installs. Exits with 3, and what is missing, where a machine cannot have a cluster.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -32,7 +32,7 @@ const { preparePrograms, whyNotBuilt } = await import('./cluster/programs.mjs');
 const { only, image, kills } = takeOptions({
   command: 'npm run test:cluster --',
   about:
-    'Runs container tests with the pods of a real Kubernetes cluster as sandboxes. Takes a quarter of an hour, and root.',
+    'Runs container tests with the pods of a real Kubernetes cluster as sandboxes. Takes half an hour, and root.',
   options: {
     only: { value: 'PATTERN', says: 'only files whose path fits this regular expression' },
     image: { value: 'IMAGE', says: "of this machine's podman, besides the base image", multiple: true },
