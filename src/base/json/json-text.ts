@@ -311,7 +311,7 @@ export function inPieces(value: unknown): string[] {
   const [first] = texts;
   if (first === undefined) return [text];
   if (texts.length === 1) {
-    // What is relayed for a call has one text, and looking for its mark is cheaper than splitting by a pattern.
+    // A call that is relayed has one text, and looking for its mark is cheaper than splitting by a pattern.
     const mark = `"${marks().nonce}:0"`;
     const at = text.indexOf(mark);
     return [text.slice(0, at), ...writtenAs(first), text.slice(at + mark.length)];

@@ -21,6 +21,8 @@ const SHARE_OF_QUOTA = 8;
 const MAX_FILES = 1_000;
 /** Characters of lines that may wait for a slow disk. Further lines are lost, since runs do not wait. */
 const MAX_WAITING_CHARS = 8 * 1024 * 1024;
+/** Characters of one write, or few more: a file ends with a write, so that longer ones would lead far beyond its share. */
+const MAX_WRITE_CHARS = 8 * 1024;
 /** Nobody wants to be held up by a disk when closing: hosts kill within half a second. */
 const CLOSE_WITHIN_MS = 300;
 /** How long a disk that refused is left alone. */
@@ -40,6 +42,8 @@ export class AuditFiles {
   #stream: Writable | undefined;
   #segments: Segments | undefined;
   #waiting: WaitingLines[] = [];
+  /** Characters of those. */
+  #gatheredChars = 0;
   /** Characters of the waiting lines and of those that are being written. */
   #waitingChars = 0;
   #restsUntil = 0;
@@ -96,6 +100,8 @@ export class AuditFiles {
     if (this.#waiting.length === 0) setImmediate(() => this.#write());
     this.#waitingChars += waiting.text.length;
     this.#waiting.push(waiting);
+    this.#gatheredChars += waiting.text.length;
+    if (this.#gatheredChars >= MAX_WRITE_CHARS) this.#write();
   }
 
   #putLost(): void {
@@ -110,6 +116,7 @@ export class AuditFiles {
     const waiting = this.#waiting;
     const text = waiting.map((line) => line.text).join('');
     this.#waiting = [];
+    this.#gatheredChars = 0;
     const ended = (isWritten: boolean) => {
       this.#waitingChars -= text.length;
       if (isWritten) return this.#onRecovered();

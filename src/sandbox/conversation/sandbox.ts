@@ -326,7 +326,7 @@ export class Sandbox implements AsyncDisposable {
   /** Stops what runs in the sandbox until the returned function is called; undefined where it cannot be stopped from here. */
   freezeProcesses(): (() => void) | undefined {
     const { pid } = this;
-    // What has a process here runs.
+    // A container that has a process here runs.
     if (pid === undefined || 'was' in this.#state) return undefined;
     const standstill =
       this.#standstill ?? new SandboxFreeze({ pid, onRestless: () => this.#onBreach(RESTLESS) });
