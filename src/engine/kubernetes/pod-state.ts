@@ -102,8 +102,6 @@ export function lossOf(
   if (disrupted?.status === 'True')
     return `its pod ${metadata.name} was evicted (${disrupted.reason}): ${disrupted.message}`;
   if (metadata?.deletionTimestamp !== undefined) return `its pod ${metadata.name} was deleted`;
-  if (terminated?.reason === 'OOMKilled')
-    return 'its pod has ended (OOMKilled): it took more memory than its limit';
   if (terminated !== undefined)
     return `its pod has ended with exit code ${terminated.exitCode} (${terminated.reason})`;
   return undefined;
@@ -117,7 +115,7 @@ export function inOneLine(thrown: unknown): string {
 }
 
 const FORBIDDEN = 403;
-/** What a quota and a missing right are told by is the same status; the server's words begin otherwise. */
+/** A full quota and a missing right are told by one status; the server's words differ. */
 function remedyOf({ status, message }: ApiError): string | undefined {
   if (status !== FORBIDDEN) return undefined;
   if (message.includes('exceeded quota'))
