@@ -1,7 +1,7 @@
 // The state of a pod, asked again until it is as it is wanted, and the reasons why one does not start, in the cluster's words.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asBridgeError, BridgeError, messageOf } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import { type Api, ApiError, type ApiObject } from './api.js';
 
 const POLL_MS = 100;
@@ -110,7 +110,8 @@ export function lossOf(
 /** An error of a start with the next step, as one line: whoever reads it gets the words alone. */
 export function inOneLine(thrown: unknown): string {
   const message = messageOf(thrown);
-  const remedy = thrown instanceof ApiError ? remedyOf(thrown) : asBridgeError(thrown).remedy;
+  // An error of ours has its remedy in its words.
+  const remedy = thrown instanceof ApiError ? remedyOf(thrown) : undefined;
   return remedy === undefined ? message : `${message.replace(/[.!]?$/, '.')} ${remedy}`;
 }
 
