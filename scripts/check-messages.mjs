@@ -28,7 +28,10 @@ const ALLOWED = {
   'run/answer/render.ts': [1, 'adds a full stop'],
   // Not words of a sentence.
   'engine/kubernetes/exec-streams.ts': [1, 'the reason of an object of a cluster is a kind'],
-  'engine/kubernetes/pod-state.ts': [2, 'the reason of an object of a cluster is a kind'],
+  'engine/kubernetes/pod-state.ts': [
+    5,
+    'the reason of an object of a cluster is a kind; a full quota and a missing right have one status; adds a full stop',
+  ],
   'base/waiting/deadline.ts': [1, 'the reason of an AbortSignal is a kind'],
   'run/artifacts/artifacts.ts': [1, 'the reason of a frame is a kind'],
   'policy/rules/policy-book.ts': [1, 'tells the same trouble once'],

@@ -28,7 +28,7 @@ export class NetworkWall {
   readonly #api: Api;
   #policy: Promise<void> | undefined;
   #witness: Promise<Witness> | undefined;
-  /** What has shown that the policy holds, once something has. */
+  /** Words for the proof that the policy holds, once there is one. */
   #shownBy: string | undefined;
 
   constructor(api: Api) {

@@ -65,7 +65,9 @@ export class PodContainer implements Container {
     let exit: ContainerExit = { code: undefined, signal: undefined };
     try {
       exit = await (await this.#running).exited;
-      if (exit.code === undefined && !this.#closing.signal.aborted) await this.#sayWhyLost();
+      // An exec whose node is gone is told as a success; its program never ends so.
+      const isLost = exit.code === undefined || exit.code === 0;
+      if (isLost && !this.#closing.signal.aborted) await this.#sayWhyLost();
     } catch (thrown) {
       if (!this.#closing.signal.aborted) this.stderr.write(`${inOneLine(thrown)}\n`);
       exit = { code: 1, signal: undefined };

@@ -10,7 +10,7 @@ export const OPEN_EXIT_CODE = 86;
 /** Where a connection is tried that no policy of the bridge allows. */
 export type Witness = { readonly host: string; readonly port: number };
 
-/** Of linux/prctl.h. */
+/** The number in linux/prctl.h. */
 const PR_SET_DUMPABLE = 4;
 
 /** A start is given up after a minute. */

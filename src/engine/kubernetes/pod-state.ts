@@ -1,7 +1,7 @@
 // The state of a pod, asked again until it is as it is wanted, and the reasons why one does not start, in the cluster's words.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asBridgeError, BridgeError, messageOf } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import { type Api, ApiError, type ApiObject } from './api.js';
 
 const POLL_MS = 100;
@@ -102,8 +102,6 @@ export function lossOf(
   if (disrupted?.status === 'True')
     return `its pod ${metadata.name} was evicted (${disrupted.reason}): ${disrupted.message}`;
   if (metadata?.deletionTimestamp !== undefined) return `its pod ${metadata.name} was deleted`;
-  if (terminated?.reason === 'OOMKilled')
-    return 'its pod has ended (OOMKilled): it took more memory than its limit';
   if (terminated !== undefined)
     return `its pod has ended with exit code ${terminated.exitCode} (${terminated.reason})`;
   return undefined;
@@ -112,12 +110,13 @@ export function lossOf(
 /** An error of a start with the next step, as one line: whoever reads it gets the words alone. */
 export function inOneLine(thrown: unknown): string {
   const message = messageOf(thrown);
-  const remedy = thrown instanceof ApiError ? remedyOf(thrown) : asBridgeError(thrown).remedy;
+  // An error of ours has its remedy in its words.
+  const remedy = thrown instanceof ApiError ? remedyOf(thrown) : undefined;
   return remedy === undefined ? message : `${message.replace(/[.!]?$/, '.')} ${remedy}`;
 }
 
 const FORBIDDEN = 403;
-/** What a quota and a missing right are told by is the same status; the server's words begin otherwise. */
+/** A full quota and a missing right are told by one status; the server's words differ. */
 function remedyOf({ status, message }: ApiError): string | undefined {
   if (status !== FORBIDDEN) return undefined;
   if (message.includes('exceeded quota'))

@@ -107,7 +107,7 @@ export class Pods {
     return owners;
   }
 
-  /** What the cluster says has ended a pod, or is just ending it; undefined where it runs, as far as the cluster knows. */
+  /** The reason why a pod has ended, or is just ending, by the cluster; undefined where it runs, as far as the cluster knows. */
   async whyEnded(name: string, signal: AbortSignal): Promise<string | undefined> {
     const pod = await this.#api.find(this.#api.path('pods', name), signal);
     if (pod === undefined) return `its pod ${name} was deleted`;
