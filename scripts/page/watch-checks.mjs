@@ -166,6 +166,14 @@ export const WATCH_CHECKS = [
     await page.keyboard.press('Enter');
     expectSame((await asked.answered).decision, 'no');
   }),
+  checkOf('a call under way has a bar, and a picture of the run is seen', async (stage) => {
+    await furnish(stage);
+    const now = await stage.open('now');
+    await now.waitForSelector('.bar.under');
+    await shows(now, 'under way');
+    const page = await stage.open('runs/7be0d1c2-1');
+    await page.waitForFunction(() => document.querySelector('img')?.naturalWidth === 360);
+  }),
   checkOf(
     'ten thousand runs are listed, few of them are in the document, and the last one is reached',
     async (stage) => {
@@ -225,7 +233,14 @@ export const WATCH_CHECKS = [
         });
         // In the view of what runs now, too.
         const calls = [{ server: `s${text}`, tool: `t${text}`, rule: `u${text}` }];
-        await stage.run(`g${at}${text}`, { code: `c${text}`, client: `a${text}`, calls, goesOn: true });
+        const underWay = { server: `s${text}`, tool: `v${text}`, rule: `u${text}` };
+        await stage.run(`g${at}${text}`, {
+          code: `c${text}`,
+          client: `a${text}`,
+          calls,
+          underWay,
+          goesOn: true,
+        });
         stage.session(`n${text}`, `a${text}`);
         stage.ask({
           ...{ server: `s${text}`, tool: `t${text}`, rule: `u${text}`, run: `r${text}`, client: `a${text}` },
@@ -233,7 +248,7 @@ export const WATCH_CHECKS = [
         });
       }
       const allowed = new Set(
-        'html head meta title link script body noscript header p nav a span main h1 h2 h3 form label input select option section div time bdi article dl dt dd ol ul li pre code details summary button table thead tbody tr th td strong'.split(
+        'html head meta title link script body noscript header p nav a span main h1 h2 h3 form label input select option section div time bdi article dl dt dd ol ul li pre code details summary button table thead tbody tr th td strong img'.split(
           ' ',
         ),
       );

@@ -21,13 +21,21 @@ const CALL =
   '{"owner":"ann","repo":"garden","title":"The gate does not close","number":12345678901234567890}';
 const DIGEST = { bytes: 2_048, sha256: '0123456789abcdef' };
 
+/** A small chart of bars, as a PNG of 360 by 120 pixels. */
+const CHART = [
+  'iVBORw0KGgoAAAANSUhEUgAAAWgAAAB4AQMAAADlivq5AAAABlBMVEUiV3r29fLqg8d7AAAAXUlEQVR42u3KQQrAIAxE0dz/xNmpIIiVNqK7/o',
+  'wMgv5n5eSYtHR27WZEPTJLf2XpWLebqP1ZKdp3T+lMut1EPWeQDrJ0oPtwev4E6dcsnVUvo+h4v9V+Mmlp6TtdAQm2rYJXVdvYAAAAAElFTkSu',
+  'QmCC',
+].join('');
+
 /** @typedef {import('playwright-core').Page} Page */
 /**
  * What a run is told to have been; absent is what is usual.
  * @typedef {{
  *   code?: string, stdout?: string, stderr?: string, calls?: readonly { durationMs?: number, [name: string]: unknown }[], status?: string,
  *   error?: { kind: string, message: string }, client?: string, language?: string, servers?: readonly string[],
- *   principal?: string, files?: readonly string[], durationMs?: number, goesOn?: boolean, isPaced?: boolean,
+ *   principal?: string, files?: readonly string[], pictures?: readonly { kind: string, data: string }[], underWay?: object,
+ *   durationMs?: number, goesOn?: boolean, isPaced?: boolean,
  * }} Story
  */
 
@@ -128,6 +136,8 @@ export async function watchStage(browser, { shots } = {}) {
         servers: names = ['github'],
         principal,
         files = [],
+        pictures = [],
+        underWay = undefined,
         durationMs = 1_300,
         goesOn = false,
         isPaced = false,
@@ -166,9 +176,17 @@ export async function watchStage(browser, { shots } = {}) {
           ...call,
         });
       }
+      if (underWay !== undefined)
+        tell({
+          ...{ type: 'run.calling', run: id, call: calls.length + 1, server: 'github', tool: 'list_issues' },
+          ...{ allowed: true, rule: 'no rule denies it', argumentBytes: 40, ...underWay },
+        });
       if (goesOn) return;
       tell({ type: 'run.ended', run: id, servers: names, status, error, durationMs, calls: calls.length });
-      tell({ type: 'run.output', run: id, stdout, stderr, result: undefined, error: error?.message, files });
+      tell({
+        ...{ type: 'run.output', run: id, stdout, stderr, result: undefined, error: error?.message },
+        ...{ files, pictures },
+      });
     },
     /**
      * Lines for the audit, as another bridge has left them.
@@ -249,6 +267,7 @@ export async function furnish(stage) {
     calls: [at(140), at(420, { tool: 'search_code' }), at(90, { server: 'files', tool: 'read_file' })],
     servers: ['github', 'files'],
     files: ['out/issues.csv'],
+    pictures: [{ kind: 'png', data: CHART }],
   });
   await stage.run('7be0d1c2-2', {
     status: 'error',
@@ -272,6 +291,7 @@ export async function furnish(stage) {
     goesOn: true,
     code: 'for page in range(40):\n    mcp_github.list_issues(owner="ann", repo="garden", page=page)\n',
     calls: [at(140), at(420, { tool: 'search_code' }), at(90)],
+    underWay: {},
   });
   stage.session('figures');
   return stage.ask({ session: 'figures', run: '7be0d1c2-4' });

@@ -26,6 +26,18 @@ declare module '../base/log/events.js' {
       readonly argumentsText?: string | undefined;
       readonly timeoutSeconds: number;
     };
+    /** A call is on its way; `run.call` tells how it ended. */
+    readonly 'run.calling': {
+      readonly run: string;
+      /** Counts within the run. */
+      readonly call: number;
+      readonly server: string;
+      readonly tool: string;
+      readonly allowed: boolean;
+      /** Rule that the verdict comes from. */
+      readonly rule: string;
+      readonly argumentBytes: number;
+    };
     /** A tool call that has ended, refused ones included. */
     readonly 'run.call': {
       readonly run: string;
@@ -108,6 +120,11 @@ declare module '../base/log/events.js' {
       readonly error: string | undefined;
       /** Names of the files that it left. */
       readonly files: readonly string[];
+      /** Pictures that it has shown; `data` is base64. */
+      readonly pictures: readonly {
+        readonly kind: 'png' | 'jpeg' | 'gif' | 'webp';
+        readonly data: string;
+      }[];
     };
     readonly 'audit.trouble': { readonly message: string };
     readonly 'kept.trouble': { readonly message: string };
@@ -174,6 +191,7 @@ export function runEventWords() {
       ];
     },
     'run.code': ({ run, code }) => ['trace', `run ${run} has ${countOf(code.length, 'character')} of code`],
+    'run.calling': ({ run, server, tool }) => ['trace', `run ${run} calls ${shownTool(server, tool)}`],
     'run.output': ({ run, stdout, stderr }) => [
       'trace',
       `run ${run} has written ${countOf(stdout.length + stderr.length, 'character')}`,

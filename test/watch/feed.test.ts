@@ -65,7 +65,8 @@ const ended = (run: string) => ({
 });
 const code = (run: string, text = 'print("s3cret-value")') => ({ type: 'run.code', run, code: text });
 const output = (run: string, stdout = 'out s3cret-value') => ({
-  ...{ type: 'run.output', run, stdout, stderr: '', result: undefined, error: undefined, files: ['a.txt'] },
+  ...{ type: 'run.output', run, stdout, stderr: '', result: undefined, error: undefined },
+  ...{ files: ['a.txt'], pictures: [{ kind: 'png', data: 'cGljdHVyZQ==' }] },
 });
 
 describe('a bridge and its page', () => {
@@ -97,8 +98,28 @@ describe('a bridge and its page', () => {
       stdout: 'out [SECRET]',
       stderr: '',
       files: ['a.txt'],
+      pictures: [{ kind: 'png', data: 'cGljdHVyZQ==' }],
     });
     expect(await bridges.recorded('b')).toBeNull();
+  });
+
+  it('tells calls that are under way, and each once it has ended as ended alone', async () => {
+    const stateDir = newStateDir();
+    const { tell } = feedAt(stateDir, undefined);
+    const calling = {
+      ...{ type: 'run.calling', run: 'a', call: 1, server: 'box', tool: 'look s3cret-value' },
+      ...{ allowed: true, rule: 'allow box', argumentBytes: 3 },
+    };
+    tell(started('a'), calling, { ...calling, call: 2 });
+    const bridges = pageAt(stateDir);
+    await vi.waitFor(() => expect(bridges.run('a')?.underWay?.size).toBe(2), seen);
+    expect(bridges.run('a')?.underWay?.get(1)).toMatchObject({ tool: 'look [SECRET]', isUnderWay: true });
+    expect(bridges.run('a')?.calls).toEqual([]);
+    tell(called('a'));
+    await vi.waitFor(() => expect(bridges.run('a')?.calls).toHaveLength(1), seen);
+    expect([...(bridges.run('a')?.underWay?.keys() ?? [])]).toEqual([2]);
+    tell(ended('a'));
+    await vi.waitFor(() => expect(bridges.run('a')?.underWay?.size).toBe(0), seen);
   });
 
   it('remembers no code where MCP_BRIDGE_RECORD is off', async () => {

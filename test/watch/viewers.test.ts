@@ -15,7 +15,7 @@ const owner = (principal: string | undefined) => (principal === undefined ? {} :
 const runLine = (run: string, principal: string | undefined): RunLine =>
   ({
     ...{ kind: 'run', run, at: new Date().toISOString(), client: 'agent 1', servers: ['box'] },
-    ...{ status: 'success', durationMs: 5, calls: 1, bytes: DIGEST.bytes, sha256: DIGEST.sha256 },
+    ...{ status: 'success', durationMs: 5, calls: 1, code: DIGEST },
     ...owner(principal),
   }) as unknown as RunLine;
 const callLine = (run: string, principal: string | undefined): CallLine =>
@@ -64,7 +64,7 @@ function everything(): Sources & { readonly history: History } {
         yield* runs;
       },
       run: (id) => runs.find(({ seen }) => seen.run === id),
-      recorded: async (run) => ({ code: `code of ${run}`, stdout: '', stderr: '', files: [] }),
+      recorded: async (run) => ({ code: `code of ${run}`, stdout: '', stderr: '', files: [], pictures: [] }),
     },
     questions: () =>
       [undefined, ANN, BEN].map((principal) => ({

@@ -168,6 +168,8 @@ export async function hear(
       observer: (event) => {
         // How long a request took is another number each time.
         if (event.type === 'run.request') return;
+        // The end of a call says all that its beginning does.
+        if (event.type === 'run.calling') return;
         if (event.type !== 'run.call') return void events.push(event);
         const { durationMs: _durationMs, ...told } = event;
         audited.push(told);

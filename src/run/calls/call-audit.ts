@@ -42,6 +42,7 @@ export class CallAudit {
   /** Answers or throws as `work` does, and tells of the call when that has ended. */
   async record<T>(judged: JudgedCall, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const startedAt = performance.now();
+    this.#tellBegun(judged);
     const tell = (result: TextDigest | undefined, error: string | undefined) =>
       this.#tell(judged, { result, error, durationMs: performance.now() - startedAt });
     try {
@@ -53,6 +54,20 @@ export class CallAudit {
       tell(undefined, signal.aborted ? 'E_CANCELLED' : asBridgeError(thrown).code);
       throw thrown;
     }
+  }
+
+  #tellBegun({ call: { id, argumentsText }, target, verdict }: JudgedCall): void {
+    const { runId, observer } = this.#parts;
+    observer({
+      type: 'run.calling',
+      run: runId,
+      call: id,
+      server: keptName(target.server),
+      tool: keptName(target.name),
+      allowed: verdict.allowed,
+      rule: verdict.rule,
+      argumentBytes: argumentsText.length,
+    });
   }
 
   #tell(

@@ -491,7 +491,7 @@ const problemOf = ({ code: type, message, remedy }: BridgeError): CallProblem =>
 });
 
 /** The parts of an outcome that the page shows. */
-function recordedOf({ stdout, stderr, result, error, left }: Outcome) {
+function recordedOf({ stdout, stderr, result, error, left, pictures }: Outcome) {
   const { message, traceback = [], remedy } = error ?? {};
   const lines = [message, ...traceback, remedy].filter((line) => line !== undefined);
   return {
@@ -500,5 +500,6 @@ function recordedOf({ stdout, stderr, result, error, left }: Outcome) {
     result: result?.repr,
     error: error && lines.join('\n'),
     files: (left?.files ?? []).map(({ name }) => name),
+    pictures: pictures.shown.map(({ kind, data }) => ({ kind, data })),
   };
 }

@@ -19,7 +19,10 @@ const BYTES_OF_CHARACTER = 2;
 type Remembered = {
   seen: SeenRun;
   readonly redact: Redact;
+  /** Ended ones. */
   readonly calls: SeenCall[];
+  /** By what counts them in their run. */
+  readonly underWay: Map<number, SeenCall>;
   code?: string;
   output?: Omit<Extract<BridgeEvent, { type: 'run.output' }>, 'type' | 'run' | 'principal' | 'request'>;
   endedAtMs?: number;
@@ -43,6 +46,7 @@ export class RememberedRuns {
     if (event.type === 'run.code') {
       if (this.#record !== undefined) this.#codes.set(event.run, event.code);
     } else if (event.type === 'run.started') this.#begin(event, redact);
+    else if (event.type === 'run.calling') this.#beginCall(event, redact);
     else if (event.type === 'run.call') this.#addCall(event, redact);
     else if (event.type === 'run.ended') this.#end(event, redact);
     else if (event.type === 'run.output') this.#addOutput(event);
@@ -51,9 +55,9 @@ export class RememberedRuns {
 
   /** Everything that is remembered, for a page that has just come. */
   all(): readonly Told[] {
-    return [...this.#runs.values()].flatMap(({ seen, calls }) => [
+    return [...this.#runs.values()].flatMap(({ seen, calls, underWay }) => [
       { is: 'run', run: seen } as const,
-      ...calls.map((call) => ({ is: 'call', run: seen.run, call }) as const),
+      ...[...calls, ...underWay.values()].map((call) => ({ is: 'call', run: seen.run, call }) as const),
     ]);
   }
 
@@ -62,7 +66,7 @@ export class RememberedRuns {
     this.#forget();
     const { code, output, redact = String } = this.#runs.get(run) ?? {};
     if (code === undefined) return null;
-    const { stdout = '', stderr = '', result, error, files = [] } = output ?? {};
+    const { stdout = '', stderr = '', result, error, files = [], pictures = [] } = output ?? {};
     return {
       code: redact(code),
       stdout: redact(stdout),
@@ -70,11 +74,13 @@ export class RememberedRuns {
       ...(result === undefined ? {} : { result: redact(result) }),
       ...(error === undefined ? {} : { error: redact(error) }),
       files: files.map((name) => redact(name)),
+      pictures: [...pictures],
     };
   }
 
   #begin(event: Extract<BridgeEvent, { type: 'run.started' }>, redact: Redact): void {
     const { run, client, servers, language } = event;
+    const { bytes: codeBytes } = event.code;
     const code = this.#codes.get(run);
     this.#codes.delete(run);
     const seen: SeenRun = {
@@ -87,15 +93,41 @@ export class RememberedRuns {
       status: RUNNING,
       callCount: 0,
       failedCalls: 0,
+      codeBytes,
       isRecorded: code !== undefined,
     };
-    this.#runs.set(run, { seen, redact, calls: [], ...(code === undefined ? {} : { code }) });
+    this.#runs.set(run, {
+      seen,
+      redact,
+      calls: [],
+      underWay: new Map(),
+      ...(code === undefined ? {} : { code }),
+    });
     this.#tell({ is: 'run', run: seen });
+  }
+
+  #beginCall(event: Extract<BridgeEvent, { type: 'run.calling' }>, redact: Redact): void {
+    const known = this.#runs.get(event.run);
+    if (known === undefined || known.underWay.size >= MAX_CALLS) return;
+    const call: SeenCall = {
+      call: event.call,
+      server: clip(redact(event.server), MAX_NAME_CHARS),
+      tool: clip(redact(event.tool), MAX_NAME_CHARS),
+      isAllowed: event.allowed,
+      rule: clip(redact(event.rule), MAX_RULE_CHARS),
+      endedAt: new Date().toISOString(),
+      isUnderWay: true,
+      durationMs: 0,
+      argumentBytes: event.argumentBytes,
+    };
+    known.underWay.set(call.call, call);
+    this.#tell({ is: 'call', run: event.run, call });
   }
 
   #addCall(event: Extract<BridgeEvent, { type: 'run.call' }>, redact: Redact): void {
     const known = this.#runs.get(event.run);
     if (known === undefined) return;
+    known.underWay.delete(event.call);
     const { error, durationMs, result, argumentsText } = event;
     const { callCount, failedCalls } = known.seen;
     const counted = { callCount: callCount + 1, failedCalls: failedCalls + (error === undefined ? 0 : 1) };
@@ -131,6 +163,7 @@ export class RememberedRuns {
       callCount: calls,
     };
     known.endedAtMs = Date.now();
+    known.underWay.clear();
     this.#tell({ is: 'run', run: known.seen });
     this.#forget();
   }
@@ -158,7 +191,7 @@ export class RememberedRuns {
       failedCalls: 0,
       isRecorded: false,
     };
-    this.#runs.set(run, { seen, redact, calls: [], endedAtMs: Date.now() });
+    this.#runs.set(run, { seen, redact, calls: [], underWay: new Map(), endedAtMs: Date.now() });
     this.#tell({ is: 'run', run: seen });
     this.#forget();
   }
@@ -196,7 +229,12 @@ function reasonOf(
 
 const bytesOf = ({ code = '', output }: Remembered): number =>
   BYTES_OF_CHARACTER *
-  [code, output?.stdout, output?.stderr, output?.result, output?.error, ...(output?.files ?? [])].reduce(
-    (sum, text = '') => sum + text.length,
-    0,
-  );
+  [
+    code,
+    output?.stdout,
+    output?.stderr,
+    output?.result,
+    output?.error,
+    ...(output?.files ?? []),
+    ...(output?.pictures ?? []).map(({ data }) => data),
+  ].reduce((sum, text = '') => sum + text.length, 0);

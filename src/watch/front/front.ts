@@ -309,9 +309,9 @@ function tooLate({ ended }: Sources, id: string): string {
 
 async function shownNow({ bridges, questions }: Sources): Promise<ShownNow> {
   const running = [...bridges.runs()].filter(({ seen }) => seen.status === RUNNING);
-  const withCode = async ({ seen, calls }: RunOfBridge) => ({
+  const withCode = async ({ seen, calls, underWay }: RunOfBridge) => ({
     seen,
-    calls,
+    calls: [...calls, ...(underWay?.values() ?? [])],
     recorded: seen.isRecorded ? await bridges.recorded(seen.run) : null,
   });
   return {

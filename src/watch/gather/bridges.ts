@@ -19,12 +19,21 @@ const LOOK_EVERY_MS = 500;
 /** A bridge that does not answer holds no page up. */
 const ANSWERS_WITHIN_MS = 5_000;
 
-export type RunOfBridge = { readonly seen: SeenRun; readonly calls: readonly SeenCall[] };
+export type RunOfBridge = {
+  readonly seen: SeenRun;
+  /** Ended ones, in the order in which they ended. */
+  readonly calls: readonly SeenCall[];
+  /** Ones that have begun and not ended, by what counts them in their run. */
+  readonly underWay?: ReadonlyMap<number, SeenCall>;
+};
 
 type BridgeConnection = {
   readonly socket: Socket;
   facts: BridgeFacts | undefined;
-  readonly runs: Map<string, { seen: SeenRun; readonly calls: SeenCall[] }>;
+  readonly runs: Map<
+    string,
+    { seen: SeenRun; readonly calls: SeenCall[]; readonly underWay: Map<number, SeenCall> }
+  >;
   readonly asked: Map<string, ((recorded: Recorded | null) => void)[]>;
 };
 
@@ -116,12 +125,19 @@ export class SeenBridges implements Disposable {
     if (data.is === 'facts') connection.facts = data.facts;
     else if (data.is === 'run') {
       const known = runs.get(data.run.run);
-      if (known === undefined) runs.set(data.run.run, { seen: data.run, calls: [] });
+      if (known === undefined) runs.set(data.run.run, { seen: data.run, calls: [], underWay: new Map() });
       else known.seen = data.run;
+      if (data.run.status !== RUNNING) known?.underWay.clear();
       forget(runs);
     } else if (data.is === 'call') {
       const known = runs.get(data.run);
       if (known === undefined) return;
+      if (data.call.isUnderWay === true) {
+        known.underWay.set(data.call.call, data.call);
+        this.#version++;
+        return;
+      }
+      known.underWay.delete(data.call.call);
       known.calls.push(data.call);
       const { callCount, failedCalls, status } = known.seen;
       const counted = {

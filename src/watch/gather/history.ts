@@ -102,7 +102,8 @@ export class History {
     const seen = remembered?.seen ?? (line && seenOf(line, calls));
     if (seen === undefined) return undefined;
     const more = remembered !== undefined && remembered.calls.length >= calls.length;
-    return { seen, calls: more ? remembered.calls : calls, questions };
+    const ended = more ? remembered.calls : calls;
+    return { seen, calls: [...ended, ...(remembered?.underWay?.values() ?? [])], questions };
   }
 
   /**
@@ -174,6 +175,7 @@ const seenOf = (line: RunLine, calls: readonly SeenCall[]): SeenRun => ({
   durationMs: line.durationMs,
   callCount: line.calls,
   failedCalls: calls.filter(({ error }) => error !== undefined).length,
+  codeBytes: line.code.bytes,
   isRecorded: false,
 });
 

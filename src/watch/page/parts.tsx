@@ -115,6 +115,19 @@ export function RecordedTexts({ of, isOver }: { readonly of: Recorded | null; re
             </section>
           ),
       )}
+      {of.pictures.length > 0 && (
+        <section class="text">
+          <h3>Pictures</h3>
+          {of.pictures.map(({ kind, data }, at) => (
+            <img
+              key={at}
+              class="picture"
+              src={`data:image/${kind};base64,${data}`}
+              alt={`Shown by the run: ${at + 1}`}
+            />
+          ))}
+        </section>
+      )}
       {of.files.length > 0 && (
         <section class="text">
           <h3>Files</h3>

@@ -42,6 +42,9 @@ export function RunView({ id }: { readonly id: string }) {
         </Fact>
         <Fact name="Calls">
           {seen.callCount}, {seen.failedCalls} failed; {bytes(moved)} went past the model
+          {seen.codeBytes !== undefined &&
+            moved > seen.codeBytes &&
+            ` for ${bytes(seen.codeBytes)} of code: ${bytes(moved - seen.codeBytes)} less than by direct calls`}
         </Fact>
       </dl>
       {seen.error !== undefined && (

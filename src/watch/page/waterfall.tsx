@@ -11,27 +11,33 @@ const LEAST_PERCENT = 0.6;
 export function Waterfall({ seen, calls }: { readonly seen: SeenRun; readonly calls: readonly SeenCall[] }) {
   if (calls.length === 0)
     return <p class="note">No calls of tools{seen.durationMs === undefined ? ' yet' : ''}.</p>;
-  const beginMs = Math.min(...spans(calls).map(({ from }) => from), Date.parse(seen.at));
-  const endMs = Math.max(...spans(calls).map(({ to }) => to), Date.parse(seen.at) + (seen.durationMs ?? 0));
+  // Calls under way come first, so that they are drawn however many have ended.
+  const drawn = [...calls].sort(byWay).slice(0, MAX_BARS);
+  const spans = drawn.map(spanOf);
+  const beginMs = Math.min(...spans.map(({ from }) => from), Date.parse(seen.at));
+  const endMs = Math.max(...spans.map(({ to }) => to), Date.parse(seen.at) + (seen.durationMs ?? 0));
   const wholeMs = Math.max(1, endMs - beginMs);
   const percent = (ms: number) => (100 * ms) / wholeMs;
   return (
     <>
       <ol class="waterfall" aria-label="Calls of tools">
-        {calls.slice(0, MAX_BARS).map((call) => {
-          const { from } = spanOf(call);
-          const width = Math.max(LEAST_PERCENT, percent(call.durationMs));
+        {drawn.map((call) => {
+          const { from, to } = spanOf(call);
+          const width = Math.max(LEAST_PERCENT, percent(to - from));
           const left = Math.min(100 - width, Math.max(0, percent(from - beginMs)));
-          const outcome = !call.isAllowed ? 'denied' : call.error === undefined ? 'answered' : 'failed';
+          const outcome = outcomeOf(call);
           return (
             <li key={`${call.call} ${call.endedAt}`}>
               <span class="what">
                 <ToolName server={call.server} tool={call.tool} />
               </span>
               <span class="lane" aria-hidden="true">
-                <span class={`bar ${outcome}`} style={{ left: `${left}%`, width: `${width}%` }} />
+                <span
+                  class={`bar ${outcome.split(' ')[0]}`}
+                  style={{ left: `${left}%`, width: `${width}%` }}
+                />
               </span>
-              <span class="took">{duration(call.durationMs)}</span>
+              <span class="took">{duration(to - from)}</span>
               <span class="more">
                 {outcome}
                 {call.error !== undefined && (
@@ -62,10 +68,16 @@ export function Waterfall({ seen, calls }: { readonly seen: SeenRun; readonly ca
   );
 }
 
-const spanOf = ({ endedAt, durationMs }: SeenCall) => ({
-  from: Date.parse(endedAt) - durationMs,
-  to: Date.parse(endedAt),
-});
+const outcomeOf = ({ isAllowed, isUnderWay, error }: SeenCall): string => {
+  if (!isAllowed) return 'denied';
+  if (isUnderWay === true) return 'under way';
+  return error === undefined ? 'answered' : 'failed';
+};
 
-/** Of the calls that are drawn: more would be too many arguments of a function. */
-const spans = (calls: readonly SeenCall[]) => calls.slice(0, MAX_BARS).map(spanOf);
+const byWay = (one: SeenCall, other: SeenCall): number =>
+  Number(other.isUnderWay === true) - Number(one.isUnderWay === true);
+
+const spanOf = ({ endedAt, durationMs, isUnderWay }: SeenCall) => ({
+  from: Date.parse(endedAt) - durationMs,
+  to: isUnderWay === true ? Math.max(Date.now(), Date.parse(endedAt)) : Date.parse(endedAt),
+});

@@ -16,8 +16,9 @@ const call = z.object({
   rule: z.string(),
   /** Code of what it failed with. */
   error: z.string().optional(),
-  /** When it ended, in ISO 8601. */
+  /** When it ended, or began where it is under way, in ISO 8601. */
   endedAt: z.string(),
+  isUnderWay: z.boolean().optional(),
   durationMs: z.number(),
   argumentBytes: z.number(),
   resultBytes: z.number().optional(),
@@ -40,6 +41,8 @@ const run = z.object({
   durationMs: z.number().optional(),
   callCount: z.number(),
   failedCalls: z.number(),
+  /** Bytes of its code. */
+  codeBytes: z.number().optional(),
   /** Whether its bridge remembers code and output. */
   isRecorded: z.boolean(),
 });
@@ -51,6 +54,8 @@ const recorded = z.object({
   result: z.string().optional(),
   error: z.string().optional(),
   files: z.array(z.string()),
+  /** `data` is base64. */
+  pictures: z.array(z.object({ kind: z.enum(['png', 'jpeg', 'gif', 'webp']), data: z.string() })).default([]),
 });
 
 const facts = z.object({
