@@ -57,7 +57,7 @@ export class RecordedRequests {
     };
   }
 
-  #add(event: Answered): void {
+  #add(event: RequestTold): void {
     const run = this.#runs.get(event.run);
     if (run === undefined || run.form !== 'cell' || run.isCut) return;
     run.requests.push(event);
