@@ -412,6 +412,13 @@ program
   .action(async (options) => (await import('./kept/runs.js')).runs(options));
 
 program
+  .command('again')
+  .description('run a recorded run again, with the answers that its servers gave then')
+  .argument('<run>', 'its id, as `runs` and `ui` show it; the beginning is enough')
+  .option('--out <folder>', 'where the files that it writes are put')
+  .action(async (run: string, options) => (await import('./run/again.js')).again(run, options));
+
+program
   .command('ui')
   .description('open a page that shows what your bridges do, and takes your answers')
   .option('--no-browser', 'only print the link')

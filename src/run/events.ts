@@ -108,7 +108,24 @@ declare module '../base/log/events.js' {
       readonly calls: number;
     };
     /** The code of a run that is about to start; only where MCP_BRIDGE_RECORD keeps code. As it is, secrets included. */
-    readonly 'run.code': { readonly run: string; readonly code: string };
+    readonly 'run.code': {
+      readonly run: string;
+      readonly code: string;
+      /** `cell` is one that can be run again; for others, what keeps it from that. */
+      readonly form: 'cell' | 'program' | 'session' | 'files' | 'plan';
+      readonly timeoutSeconds: number;
+    };
+    /** An answer of a server to a run, on the same terms as the code of the run. */
+    readonly 'run.answered': {
+      readonly run: string;
+      readonly server: string;
+      /** By MCP's name, such as `tools/call`. */
+      readonly method: string;
+      /** Parameters and result as JSON, as they are; `error` where there was no result. */
+      readonly sent: string;
+      readonly answer?: string | undefined;
+      readonly error?: { readonly code: string; readonly message: string } | undefined;
+    };
     /** Output of a run that has ended, told after `run.ended` and on the same terms as its code. */
     readonly 'run.output': {
       readonly run: string;
@@ -192,6 +209,10 @@ export function runEventWords() {
     },
     'run.code': ({ run, code }) => ['trace', `run ${run} has ${countOf(code.length, 'character')} of code`],
     'run.calling': ({ run, server, tool }) => ['trace', `run ${run} calls ${shownTool(server, tool)}`],
+    'run.answered': ({ run, server, method }) => [
+      'trace',
+      `run ${run} has an answer to ${oneLine(method)} of ${shownName(server)}`,
+    ],
     'run.output': ({ run, stdout, stderr }) => [
       'trace',
       `run ${run} has written ${countOf(stdout.length + stderr.length, 'character')}`,

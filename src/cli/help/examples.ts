@@ -22,7 +22,7 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
     'completion',
   ],
   'Run:': ['run', 'repl', 'exec', 'snippets'],
-  'Watch:': ['ui', 'approvals', 'runs', 'sessions', 'kept', 'policy'],
+  'Watch:': ['ui', 'approvals', 'runs', 'again', 'sessions', 'kept', 'policy'],
   'Serve:': ['serve', 'token', 'status', 'stop', 'restart', 'code-exec'],
   'Images:': ['image'],
 };
@@ -129,6 +129,7 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [words: string
     ['runs --since 12h --principal ann', 'what somebody ran in the last twelve hours'],
     ['runs --calls r-4f', 'the calls of one run'],
   ],
+  again: [['again 4f1c2a9b-12', 'see why a run did what it did, while nothing reaches a server']],
   ui: [
     ['ui', 'open the page in your browser'],
     ['ui --service --principal ann', 'print a link to the page of the bridge over HTTP, for ann'],

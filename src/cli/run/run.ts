@@ -122,7 +122,7 @@ function writeJson(outcome: Outcome, collected: Collected): true {
 }
 
 /** Says what the code has not printed itself; false where some of its output is missing. */
-function showEnd({ stdout, result, pictures, error, status }: Outcome, outputs: PassedOn): boolean {
+export function showEnd({ stdout, result, pictures, error, status }: Outcome, outputs: PassedOn): boolean {
   // Code may leave its last line open; the value stands on a line of its own.
   const gap = outputs.stdout.isLineOpen ? '\n' : '';
   const isWhole = outputs.end();

@@ -35,6 +35,8 @@ export type CallServices = {
   readonly shapes: Pick<ObservedShapes, 'learn'>;
   /** How much is told of each call. */
   readonly audit: SettingValues['audit'];
+  /** Whether what servers answer is told, for whoever runs the same again. */
+  readonly isRecorded?: boolean;
   readonly turn: CallTurn;
   /** Id of the principal whose calls they are. */
   readonly principal: string;
@@ -64,7 +66,7 @@ export type CallScope = {
 export function guardCalls(
   { runId, loaded, discovered, loadServer, saved, approvals, plan, stopClock, ...scope }: CallScope,
   { known, lease, policy }: CallServers,
-  { shapes, audit: mode, turn, principal }: CallServices,
+  { shapes, audit: mode, isRecorded, turn, principal }: CallServices,
 ): CallGuard {
   const { tell, trace, observer } = scope;
   return new CallGuard({
@@ -80,6 +82,7 @@ export function guardCalls(
       lease,
       saved,
       shapes,
+      isRecorded,
       tell,
       trace,
       runId,

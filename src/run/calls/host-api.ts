@@ -27,6 +27,7 @@ import { failureIn } from './call-audit.js';
 import type { CallContext } from './call-context.js';
 import type { Admitted, Handlers } from './call-guard.js';
 import { howToLoad, type LoadedServers, notLoaded } from './on-demand.js';
+import { recordedServer } from './recorded-server.js';
 import type { SavedByRun } from './saved-tools.js';
 
 export function hostApi(parts: {
@@ -41,6 +42,8 @@ export function hostApi(parts: {
   readonly saved: Pick<SavedByRun, 'put' | 'list' | 'get'>;
   /** Learns what tools answer. */
   readonly shapes: Pick<ObservedShapes, 'learn'>;
+  /** Whether each answer of a server is told. */
+  readonly isRecorded?: boolean | undefined;
   /** Hears how far a tool says it is, while it is called. */
   readonly tell: CallContext['tell'];
   /** The run's. */
@@ -50,6 +53,11 @@ export function hostApi(parts: {
 }): Handlers {
   const { loaded } = parts;
   const asked = requestsOf(parts);
+  const { runId: run, observer } = parts;
+  const heard = (downstream: Downstream): Downstream =>
+    parts.isRecorded === true
+      ? recordedServer(downstream, (request) => observer({ type: 'run.answered', run, ...request }))
+      : downstream;
   const reach = (server: string): ServerDoc => {
     const doc = loaded.visibleDoc(server);
     if (doc === undefined) throw notLoaded(server, parts.discovered);
@@ -86,7 +94,7 @@ export function hostApi(parts: {
       });
     const downstream = await parts.lease.get(server, signal);
     const result = await asked(downstream, { method: 'tools/call', target: tool }, async (trace) =>
-      downstream.during({ stopClock, trace }).callTool(tool, args, onProgress, signal),
+      heard(downstream.during({ stopClock, trace })).callTool(tool, args, onProgress, signal),
     );
     parts.shapes.learn(downstream, tool, result.text);
     return result;
@@ -118,7 +126,7 @@ export function hostApi(parts: {
       }),
     'servers.load': async ({ params: { server } }, signal) =>
       loaded.visibleDoc(server) ?? loaded.add(await parts.loadServer(server, signal)),
-    ...resourceCalls({ lease: parts.lease, reach, asked }),
+    ...resourceCalls({ lease: parts.lease, reach, asked, heard }),
     'saved.put': ({ params }) => parts.saved.put(params),
     'saved.list': () => parts.saved.list(),
     'saved.get': ({ params }) => ({ source: parts.saved.get(params.name) }),
@@ -215,6 +223,7 @@ function resourceCalls(parts: {
   /** Throws for a server that the run may not reach. */
   readonly reach: (server: string) => ServerDoc;
   readonly asked: AskingRecord;
+  readonly heard: (downstream: Downstream) => Downstream;
 }): Pick<Handlers, 'resources.list' | 'resources.read' | 'prompts.list' | 'prompts.get'> {
   const ask = async <T>(
     server: string,
@@ -225,7 +234,9 @@ function resourceCalls(parts: {
   ): Promise<T> => {
     parts.reach(server);
     const downstream = await parts.lease.get(server, signal);
-    return parts.asked(downstream, about, (trace) => question(downstream.during({ stopClock, trace })));
+    return parts.asked(downstream, about, (trace) =>
+      question(parts.heard(downstream.during({ stopClock, trace }))),
+    );
   };
 
   return {

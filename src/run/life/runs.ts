@@ -282,7 +282,8 @@ export class Runs {
         kept,
       };
       const { observer } = services;
-      if (settings.record !== undefined) observer({ type: 'run.code', run: id, code: input.task.code });
+      if (settings.record !== undefined)
+        observer({ type: 'run.code', run: id, code: input.task.code, ...repeatedAs(input) });
       const outcome = this.#addNotes(this.#withoutSecrets(await runCode(input, services, context)));
       if (settings.record !== undefined) observer({ type: 'run.output', run: id, ...recordedOf(outcome) });
       return outcome;
@@ -405,6 +406,7 @@ export class Runs {
         turn,
         shapes: servers.shapes,
         audit: settings.audit,
+        isRecorded: settings.record !== undefined,
         principal: approvals.principal ?? LOCAL_USER.id,
       },
       approvals,
@@ -489,6 +491,21 @@ const problemOf = ({ code: type, message, remedy }: BridgeError): CallProblem =>
   message,
   remedy,
 });
+
+/** Whether a run can be run again out of its record, and what its record needs besides its code. */
+function repeatedAs({ task, session, files, isPlan, timeoutSeconds }: RunInput) {
+  const form =
+    task.type !== 'cell'
+      ? 'program'
+      : session !== undefined
+        ? 'session'
+        : files.length > 0
+          ? 'files'
+          : isPlan === true
+            ? 'plan'
+            : 'cell';
+  return { form, timeoutSeconds } as const;
+}
 
 /** The parts of an outcome that the page shows. */
 function recordedOf({ stdout, stderr, result, error, left, pictures }: Outcome) {

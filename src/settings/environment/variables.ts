@@ -395,7 +395,7 @@ export const variables = {
   record: setting({
     name: 'MCP_BRIDGE_RECORD',
     meaning:
-      'How long, and how many megabytes in sum, a running bridge remembers the code and output of its runs for the page of `ui`: in its memory, never on disk. The HTTP service remembers nothing unless this is set.',
+      'How long, and how many megabytes in sum, a running bridge remembers the code and output of its runs for the page of `ui`, and as much again of what servers answered them, for `again`: in its memory, never on disk. The HTTP service remembers nothing unless this is set.',
     default: '1h,4',
     schema: recorded,
     allowed: `off, or a time such as 30m or 12h and megabytes from 1 to ${MAX_RECORD_MB}, as in 1h,4`,

@@ -10,6 +10,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import { lineOf, readLines } from '../told/lines.js';
 import { newSocket } from '../told/place.js';
 import { asked, type BridgeFacts, type Told } from '../told/told.js';
+import { RecordedRequests } from './recorded-requests.js';
 import { RememberedRuns } from './remembered-runs.js';
 
 /** Facts change at their own pace, and counting them costs a little. */
@@ -19,6 +20,7 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 export class Feed implements Disposable {
   readonly #runs: RememberedRuns;
+  readonly #requests: RecordedRequests;
   readonly #facts: () => BridgeFacts;
   readonly #server: Server;
   readonly #pages = new Set<Socket>();
@@ -37,6 +39,7 @@ export class Feed implements Disposable {
   }) {
     this.#facts = facts;
     this.#runs = new RememberedRuns(record, (message) => this.#tell(message));
+    this.#requests = new RecordedRequests(record);
     this.#server = createServer((socket) => this.#accept(socket));
     const complain = (message: string) => observer({ type: 'watch.trouble', message });
     this.#server.on('error', (thrown) => complain(messageOf(thrown)));
@@ -56,6 +59,7 @@ export class Feed implements Disposable {
   /** `redact` knows the secrets of the bridge that the event is of. */
   observe(event: BridgeEvent, redact: Redact): void {
     this.#runs.observe(event, redact);
+    this.#requests.observe(event, redact);
   }
 
   [Symbol.dispose](): void {
@@ -79,8 +83,12 @@ export class Feed implements Disposable {
     readLines(socket, (value) => {
       const { data } = asked.safeParse(value);
       if (data === undefined) return;
-      const recorded = this.#runs.recorded(data.run);
-      socket.write(lineOf({ is: 'recorded', run: data.run, recorded } satisfies Told));
+      const { ask, run } = data;
+      const answer: Told =
+        ask === 'recorded'
+          ? { is: ask, run, recorded: this.#runs.recorded(run) }
+          : { is: ask, run, repeatable: this.#requests.of(run) };
+      socket.write(lineOf(answer));
     });
     this.#timer ??= setInterval(() => this.#tell({ is: 'facts', facts: this.#facts() }), FACTS_EVERY_MS);
     this.#timer.unref();

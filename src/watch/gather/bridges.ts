@@ -9,6 +9,7 @@ import {
   type BridgeFacts,
   type PageRequest,
   type Recorded,
+  type Repeatable,
   RUNNING,
   type SeenCall,
   type SeenRun,
@@ -35,6 +36,7 @@ type BridgeConnection = {
     { seen: SeenRun; readonly calls: SeenCall[]; readonly underWay: Map<number, SeenCall> }
   >;
   readonly asked: Map<string, ((recorded: Recorded | null) => void)[]>;
+  readonly askedAgain: Map<string, ((repeatable: Repeatable | null) => void)[]>;
 };
 
 export class SeenBridges implements Disposable {
@@ -81,15 +83,14 @@ export class SeenBridges implements Disposable {
   async recorded(id: string): Promise<Recorded | null> {
     const connection = [...this.#connections.values()].find(({ runs }) => runs.get(id)?.seen.isRecorded);
     if (connection === undefined) return null;
-    return await new Promise((resolve) => {
-      const timer = setTimeout(resolve, ANSWERS_WITHIN_MS, null);
-      const answered = (recorded: Recorded | null) => {
-        clearTimeout(timer);
-        resolve(recorded);
-      };
-      connection.asked.set(id, [...(connection.asked.get(id) ?? []), answered]);
-      connection.socket.write(lineOf({ ask: 'recorded', run: id } satisfies PageRequest));
-    });
+    return await answerOf(connection, connection.asked, { ask: 'recorded', run: id });
+  }
+
+  /** Record that a run is run again by; null where no bridge remembers it. */
+  async repeatable(id: string): Promise<Repeatable | null> {
+    const connection = [...this.#connections.values()].find(({ runs }) => runs.has(id));
+    if (connection === undefined) return null;
+    return await answerOf(connection, connection.askedAgain, { ask: 'repeatable', run: id });
   }
 
   [Symbol.dispose](): void {
@@ -103,7 +104,13 @@ export class SeenBridges implements Disposable {
 
   #connect(path: string): void {
     const socket = connect(path);
-    const connection: BridgeConnection = { socket, facts: undefined, runs: new Map(), asked: new Map() };
+    const connection: BridgeConnection = {
+      socket,
+      facts: undefined,
+      runs: new Map(),
+      asked: new Map(),
+      askedAgain: new Map(),
+    };
     this.#connections.set(path, connection);
     socket.on('error', (thrown) => {
       // Nobody listens: the bridge was killed, and its name is drawn anew each time.
@@ -111,7 +118,8 @@ export class SeenBridges implements Disposable {
     });
     socket.once('close', () => {
       this.#connections.delete(path);
-      for (const answered of [...connection.asked.values()].flat()) answered(null);
+      for (const answered of [...connection.asked.values(), ...connection.askedAgain.values()].flat())
+        answered(null);
       this.#version++;
     });
     readLines(socket, (value) => this.#take(connection, value));
@@ -145,14 +153,35 @@ export class SeenBridges implements Disposable {
         failedCalls: failedCalls + (data.call.error === undefined ? 0 : 1),
       };
       if (status === RUNNING) known.seen = { ...known.seen, ...counted };
-    } else {
-      const waiting = asked.get(data.run) ?? [];
-      asked.delete(data.run);
-      for (const answered of waiting) answered(data.recorded);
-      return;
-    }
+    } else if (data.is === 'recorded') return settle(asked, data.run, data.recorded);
+    else return settle(connection.askedAgain, data.run, data.repeatable);
     this.#version++;
   }
+}
+
+type Waiting<T> = Map<string, ((answer: T | null) => void)[]>;
+
+/** Answer of a bridge; null where it has none in time. */
+function answerOf<T>(
+  { socket }: BridgeConnection,
+  waiting: Waiting<T>,
+  request: PageRequest,
+): Promise<T | null> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ANSWERS_WITHIN_MS, null);
+    const answered = (answer: T | null) => {
+      clearTimeout(timer);
+      resolve(answer);
+    };
+    waiting.set(request.run, [...(waiting.get(request.run) ?? []), answered]);
+    socket.write(lineOf(request));
+  });
+}
+
+function settle<T>(waiting: Waiting<T>, run: string, answer: T | null): void {
+  const answered = waiting.get(run) ?? [];
+  waiting.delete(run);
+  for (const tell of answered) tell(answer);
 }
 
 /** More than a bridge remembers of its own. */

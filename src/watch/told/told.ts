@@ -58,6 +58,22 @@ const recorded = z.object({
   pictures: z.array(z.object({ kind: z.enum(['png', 'jpeg', 'gif', 'webp']), data: z.string() })).default([]),
 });
 
+const repeatable = z.object({
+  /** `cell` is a run that can be run again; for others, what keeps it from that. */
+  form: z.enum(['cell', 'program', 'session', 'files', 'plan', 'too long']),
+  timeoutSeconds: z.number(),
+  /** In the order of their answers. */
+  requests: z.array(
+    z.object({
+      server: z.string(),
+      method: z.string(),
+      sent: z.string(),
+      answer: z.string().optional(),
+      error: z.object({ code: z.string(), message: z.string() }).optional(),
+    }),
+  ),
+});
+
 const facts = z.object({
   pid: z.number(),
   version: z.string(),
@@ -87,15 +103,17 @@ export const told = z.discriminatedUnion('is', [
   z.object({ is: z.literal('run'), run }),
   z.object({ is: z.literal('call'), run: z.string(), call }),
   z.object({ is: z.literal('recorded'), run: z.string(), recorded: recorded.nullable() }),
+  z.object({ is: z.literal('repeatable'), run: z.string(), repeatable: repeatable.nullable() }),
 ]);
-/** Messages of the page. */
-export const asked = z.object({ ask: z.literal('recorded'), run: z.string() });
+/** Messages of the page, and of whoever runs a run again. */
+export const asked = z.object({ ask: z.enum(['recorded', 'repeatable']), run: z.string() });
 
 export type Told = Readonly<z.output<typeof told>>;
 export type PageRequest = Readonly<z.output<typeof asked>>;
 export type SeenCall = Readonly<z.output<typeof call>>;
 export type SeenRun = Readonly<z.output<typeof run>>;
 export type Recorded = Readonly<z.output<typeof recorded>>;
+export type Repeatable = Readonly<z.output<typeof repeatable>>;
 export type BridgeFacts = Readonly<z.output<typeof facts>>;
 
 export const RUNNING = 'running';

@@ -89,6 +89,7 @@ export const OUTPUTS: Readonly<Record<string, Readonly<Record<string, Shown>> | 
     logins: () => httpLoginsText(facts.LOGINS_OVER_HTTP),
     calls: () => callsText(facts.RUNS[0]?.calls ?? []),
   },
+  again: { helpOnly: 'it prints what the code prints, which test/front-door/again.test.ts reads' },
   ui: { helpOnly: 'it prints a link, which test/cli/ui.test.ts opens' },
   approvals: { list: () => questionsText(facts.QUESTIONS, facts.NOW_MS) },
   'approvals show': {
