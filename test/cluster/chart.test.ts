@@ -201,7 +201,7 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
 
   it('is removed, and with the one command of the document nothing of it is left', async () => {
     run('helm', ['uninstall', NAME, `--namespace=${NAMESPACE}`, ...waiting]);
-    await until(() => !contents().some((name) => name.startsWith('pod/')), 'the end of all pods');
+    await until(() => podsOf().length === 0, 'the end of all replicas');
     const document = readFileSync('docs/kubernetes.md', 'utf8');
     const [, words = ''] = /kubectl --namespace sandboxes (delete .+)/.exec(document) ?? [];
     kubectl(words.split(' '));
