@@ -54,8 +54,6 @@ export function killBundle(stateDir: string, name: string): boolean {
   return first !== undefined && killLiving(first);
 }
 
-/** runc's words for the folders of a container's control groups, where it has made them by itself. */
-const GROUPS = /"cgroup_paths":(\{[^}]*\})/;
 /** A control group is busy for a moment after its last process. */
 const GROUP_TRIES = 10;
 const GROUP_PAUSE_MS = 20;
@@ -78,10 +76,13 @@ export async function removeEnded(notes: string, name: string): Promise<boolean>
 
 /** Undefined where its notes do not tell them, or where they are not its own. */
 function groupsIn(notes: string, name: string): readonly string[] | undefined {
-  const [, groups] = GROUPS.exec(readText(join(notes, name, 'state.json')) ?? '') ?? [];
-  if (groups === undefined) return undefined;
   try {
-    const folders: readonly string[] = Object.values(JSON.parse(groups) as Record<string, string>);
+    // runc names the folders of the container's control groups there, where it has made them by itself.
+    const state: { cgroup_paths?: Record<string, string> } = JSON.parse(
+      readText(join(notes, name, 'state.json')) ?? '{}',
+    );
+    if (state.cgroup_paths === undefined) return undefined;
+    const folders = Object.values(state.cgroup_paths);
     return folders.every((folder) => basename(folder) === name) ? folders : undefined;
   } catch {
     // Being written.
