@@ -34,8 +34,8 @@ async function sideBySide(stage, bare, inFlight) {
     ours,
     theirs,
     ratio,
-    target: '>= 1, aim 2',
-    met: ratio >= 1,
+    target: '>= 2, aim 3',
+    met: ratio >= 2,
   };
 }
 

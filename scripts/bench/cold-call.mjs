@@ -30,8 +30,8 @@ export async function coldCall(stage, bare) {
       ours,
       theirs,
       ratio,
-      target: '<= 1.3, aim 0.6',
-      met: ratio <= 1.3,
+      target: '<= 0.5, aim 0.3',
+      met: ratio <= 0.5,
     },
     processor,
   ];

@@ -9,7 +9,7 @@ import { figure } from './statistics.mjs';
 /** The harness loads what most programs import only after its greeting. */
 const SETTLE_MS = 2_000;
 const BRIDGE_MAX_MB = 100;
-const SANDBOX_MAX_MB = 25;
+const SANDBOX_MAX_MB = 20;
 
 export async function memory(stage, bare, signal) {
   const bridge = await stage.withBridge({}, async ({ pid }) => {

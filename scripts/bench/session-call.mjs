@@ -17,7 +17,7 @@ const HELD_MS = 800;
 const HELD_WITHIN_MS = 10_000;
 /** Of the harness, which loads what most programs import only while it waits. */
 const SETTLE_MS = 3_000;
-const RATIO = 0.5;
+const RATIO = 0.4;
 const THAW_MS = 5;
 const NAME = 'bench';
 const CALL = 'call of print(1) in a session';
@@ -103,7 +103,7 @@ export const firstProcess = (stateDir) =>
 
 function besidePython(measure, samples, python) {
   const ours = figure(measure, samples);
-  const target = `<= ${RATIO} of host python3, aim 0.25`;
+  const target = `<= ${RATIO} of host python3, aim 0.2`;
   if (python.length === 0)
     return { measure, unit: 'ms', ours, target, note: 'the host has no python3 to compare with' };
   const theirs = figure(PYTHON, python);
