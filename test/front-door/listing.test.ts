@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { EmptyResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { descendants } from '../support/nothing-left.js';
 import { hostileServer, npmServer, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
@@ -72,7 +72,8 @@ describe('before the first call', () => {
   });
 
   it('answers an unknown method with -32601 and lives on', async () => {
-    await expect(bridge.client.getPrompt({ name: 'none' })).rejects.toMatchObject({ code: -32_601 });
+    const unknown = bridge.client.request({ method: 'no/such' }, EmptyResultSchema);
+    await expect(unknown).rejects.toMatchObject({ code: -32_601 });
     await expect(bridge.client.ping()).resolves.toEqual({});
   });
 });
