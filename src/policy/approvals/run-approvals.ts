@@ -98,7 +98,7 @@ export class RunApprovals implements Disposable {
     const { grants } = this.#shared;
     const { run, session } = this.#scope;
     const what = subjectOf(call);
-    if (grants.has({ run, session }, what)) return;
+    if (call.verdict.isUnclear !== true && grants.has({ run, session }, what)) return;
     const before = this.#refused.get(`${what} ${call.text}`);
     if (before !== undefined) throw before;
     if (call.text.length > MAX_QUESTION_CHARS) throw tooMuchToShow(call.text.length, MAX_QUESTION_CHARS);
@@ -261,8 +261,10 @@ export class RunApprovals implements Disposable {
     };
   }
 
-  #offersFor({ isConditional }: ApprovalVerdict): readonly Decision[] {
+  #offersFor({ isConditional, isUnclear }: ApprovalVerdict): readonly Decision[] {
     const { canWrite } = this.#shared;
+    // A decision for more calls would hold for what other rules would have asked about.
+    if (isUnclear === true) return ['once', 'no'];
     return [
       'once',
       ...(this.#scope.isRun ? (['run'] as const) : []),
@@ -292,9 +294,12 @@ export class RunApprovals implements Disposable {
   }
 }
 
-/** Key of a decision about a call: its tool, of this entry and no other of the name, and all rules that have asked about it. */
+/**
+ * Key of a decision about a call: its tool, of this entry and no other of the name, and all rules that have asked about it. A call
+ * of which nobody could tell whether a rule is met is not like one of which it is.
+ */
 const subjectOf = ({ server, tool, verdict }: WaitingCall): string =>
-  JSON.stringify([server, verdict.entry ?? null, tool, verdict.rule]);
+  JSON.stringify([server, verdict.entry ?? null, tool, verdict.rule, verdict.isUnclear === true]);
 
 // Grants of persons for more than one call: in a run, in a session, always. By the tool and never by its arguments.
 

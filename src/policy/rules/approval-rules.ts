@@ -20,6 +20,8 @@ export type ApprovalVerdict = {
   readonly rule: string;
   /** Whether one of them goes by the arguments: then nothing that is decided of the tool as a whole answers it. */
   readonly isConditional: boolean;
+  /** Whether one of them counts only because nobody can tell: what is decided of such a call is decided of it alone. */
+  readonly isUnclear?: boolean;
   /** Key that tells the server's entry from others of its name; undefined where unknown. A decision means this entry. */
   readonly entry?: string | undefined;
 };
@@ -108,9 +110,15 @@ export function approvalPolicyOf({
     const isTaker = spec?.takesName === true;
     const effects = effectsOf(facts);
     const holding = isTaker ? rules.filter(({ action }) => action !== 'allow') : rules;
-    const fitting = holding.filter((rule) => counts(rule, rule.read(facts, effects)));
+    const unclear = new Set<Rule>();
+    const fitting = holding.filter((rule) => {
+      const reading = rule.read(facts, effects);
+      if (reading.is === 'unclear') unclear.add(rule);
+      return counts(rule, reading);
+    });
     const denies = fitting.filter(({ action }) => action === 'deny').slice(0, 1);
-    const verdict = verdictOf(denies.length > 0 ? denies : decisiveRules(fitting)) ?? byMode(effects);
+    const verdict =
+      verdictOf(denies.length > 0 ? denies : decisiveRules(fitting), unclear) ?? byMode(effects);
     if (verdict.is !== 'ask') return verdict;
     const entry = spec && catalogKey(spec);
     // One that holds no entry's identity means the name.
@@ -150,12 +158,14 @@ function decisiveRules(fitting: readonly Rule[]): readonly Rule[] {
   return end === -1 ? fitting : fitting.slice(0, Math.max(end, 1));
 }
 
-/** Verdict of `rules`, whose action is the same; undefined without any. */
-function verdictOf(rules: readonly Rule[]): ApprovalVerdict | undefined {
+/** Verdict of `rules`, whose action is the same; undefined without any. `unclear`: those whose condition nobody could tell. */
+function verdictOf(rules: readonly Rule[], unclear: ReadonlySet<Rule>): ApprovalVerdict | undefined {
   const [first] = rules;
   if (first === undefined) return undefined;
   const rule = namesOfAll(rules.map(({ name }) => name));
-  return { is: first.action, rule, isConditional: rules.some(({ isConditional }) => isConditional) };
+  const isConditional = rules.some((one) => one.isConditional);
+  const isUnclear = rules.some((one) => unclear.has(one));
+  return { is: first.action, rule, isConditional, ...(isUnclear && { isUnclear }) };
 }
 
 /** Names of rules, as one noun. */
@@ -225,7 +235,9 @@ export const layeredApprovals = (first: ApprovalPolicy, second: ApprovalPolicy):
     const [one, other] = [first.judge(facts), second.judge(facts)];
     if (one.is === 'allow' || one.is !== other.is) return SEVERITY[other.is] > SEVERITY[one.is] ? other : one;
     const rule = namesOfAll([one.rule, other.rule]);
-    return { ...one, rule, isConditional: one.isConditional || other.isConditional };
+    const isUnclear = one.isUnclear === true || other.isUnclear === true;
+    const isConditional = one.isConditional || other.isConditional;
+    return { ...one, rule, isConditional, ...(isUnclear && { isUnclear }) };
   },
   readRules: (facts) => [...first.readRules(facts), ...second.readRules(facts)],
   isRead: (facts) => first.isRead(facts) && second.isRead(facts),

@@ -297,6 +297,23 @@ export const frameAttacks: readonly Attack[] = [
     ),
   },
   {
+    id: 'unclear-to-one-layer',
+    group,
+    tries:
+      'has a payment allowed for the run that both layers ask about, and makes one whose recipient is said twice, so that nobody can tell',
+    wall: 'a decision for a run holds for no call of which a rule is unclear',
+    attempt: afterOne(
+      [[when('args.to == "mother"')], [when('args.amount > 0')]],
+      '{"to":"mother","amount":5}',
+      '{"to":"eve","amount":5,"to":"mother"}',
+    ),
+    control: afterOne(
+      [[when('args.to == "mother"')], [when('args.amount > 0')]],
+      '{"to":"mother","amount":5}',
+      '{"amount":5,"to":"mother"}',
+    ),
+  },
+  {
     id: 'abandoned',
     group,
     tries: 'gives a call up while the person reads, and has it sent all the same when they allow it',
