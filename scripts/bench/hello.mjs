@@ -2,10 +2,10 @@
 // beside the engine's own command line with the same image, flags and commands, and beside what a user would type on the
 // host, in turns.
 
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findProgram } from '../../dist/base/process/start-of.js';
 import { languages } from '../../dist/settings/languages/records.js';
 import { prints } from './bare.mjs';
 import { pause, timeWork } from './stage.mjs';
@@ -97,19 +97,10 @@ async function takeSamples(stage, bare, images, dir) {
 /** Milliseconds of the same program by the host's own; undefined where the host has none, or the language has no row for it. */
 async function onHost(name, dir) {
   const host = ON_HOST[name];
-  if (host === undefined || !isThere(host.program)) return undefined;
+  if (host === undefined || findProgram(host.program, process.env) === undefined) return undefined;
   const file = join(dir, `hello.${host.ending}`);
   writeFileSync(file, HELLO[name]);
   return prints('hello\n', '/bin/sh', ['-c', host.words.replace('FILE', file)], dir);
-}
-
-function isThere(program) {
-  try {
-    execFileSync('/bin/sh', ['-c', 'command -v "$0"', program], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Has `work` use a bridge with a sandbox that waits, and one without. */

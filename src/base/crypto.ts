@@ -22,6 +22,12 @@ export const randomUUID = (): string => crypto().randomUUID();
 
 export const timingSafeEqual = (one: Buffer, other: Buffer): boolean => crypto().timingSafeEqual(one, other);
 
+/** Whether two texts are the same, in a time that does not tell how much of one is right. */
+export function isSameSecret(one: string, other: string): boolean {
+  const [first, second] = [Buffer.from(one), Buffer.from(other)];
+  return first.length === second.length && timingSafeEqual(first, second);
+}
+
 /** Letters and digits of short texts that people and models copy: none of them is taken for another one. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 

@@ -1,9 +1,8 @@
 // The page below /ui of the built bridge over HTTP: who is let in, by which link, and what a principal sees of others.
 
-import { request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ask, type Sent } from '../support/browser-request.js';
 import { HttpInstances } from '../support/http-instances.js';
 import { PATIENTLY } from '../support/time.js';
 
@@ -13,24 +12,6 @@ beforeEach(() => {
   instances = new HttpInstances();
 });
 afterEach(() => instances[Symbol.asyncDispose]());
-
-type Sent = {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-};
-
-function ask(url: string | URL, { method = 'GET', headers = {}, body }: Sent = {}) {
-  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
-    (resolve, reject) => {
-      const sent = request(url, { method, headers, agent: false }, async (answer) => {
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) });
-      });
-      sent.on('error', reject);
-      sent.end(body);
-    },
-  );
-}
 
 const linkFor = (...words: readonly string[]): string =>
   instances.command('ui', '--no-browser', '--service', ...words);

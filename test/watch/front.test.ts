@@ -1,7 +1,5 @@
 // The page over HTTP, as a browser and as an attacker asks for it: who may see it, and which forms count.
 
-import { request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Decision, Question } from '../../src/policy/approvals/question.js';
 import { OwnServer } from '../../src/watch/front/own-server.js';
@@ -9,24 +7,7 @@ import type { AnswerableQuestion, LiveSession } from '../../src/watch/front/sour
 import { SeenBridges } from '../../src/watch/gather/bridges.js';
 import { History } from '../../src/watch/gather/history.js';
 import { newStateDir, question, withArguments } from '../policy/inbox/questions.js';
-
-type Sent = {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-};
-
-function ask(url: string | URL, { method = 'GET', headers = {}, body }: Sent = {}) {
-  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
-    (resolve, reject) => {
-      const sent = request(url, { method, headers, agent: false }, async (answer) => {
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) });
-      });
-      sent.on('error', reject);
-      sent.end(body);
-    },
-  );
-}
+import { ask, type Sent } from '../support/browser-request.js';
 
 /** A page with one question and one session, opened as a browser does. */
 async function opened(changed: Partial<Question> = {}) {

@@ -2,33 +2,12 @@
 // itself has shown answers, and only the question that it was shown for.
 
 import { request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import type { Decision, Question } from '../../src/policy/approvals/question.js';
 import { QuestionPage } from '../../src/watch/front/question-page.js';
 import { inboxAt, question, soon, withArguments } from '../policy/inbox/questions.js';
+import { ask, type Got, type Sent } from '../support/browser-request.js';
 import { PATIENTLY, pause } from '../support/time.js';
-
-type Sent = {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-};
-type Got = {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly body: string;
-};
-
-function ask(url: string, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Got> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, agent: false }, async (answer) => {
-      resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) });
-    });
-    sent.on('error', reject);
-    sent.end(body);
-  });
-}
 
 const FORM = 'application/x-www-form-urlencoded';
 const originOf = (url: string) => new URL(url).origin;

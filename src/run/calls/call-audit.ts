@@ -56,22 +56,24 @@ export class CallAudit {
     }
   }
 
-  #tellBegun({ call: { id, argumentsText }, target, verdict }: JudgedCall): void {
-    const { runId, observer } = this.#parts;
-    observer({
-      type: 'run.calling',
-      run: runId,
+  #tellBegun(judged: JudgedCall): void {
+    const argumentBytes = judged.call.argumentsText.length;
+    this.#parts.observer({ type: 'run.calling', ...this.#about(judged), argumentBytes });
+  }
+
+  #about({ call: { id }, target, verdict }: JudgedCall) {
+    return {
+      run: this.#parts.runId,
       call: id,
       server: keptName(target.server),
       tool: keptName(target.name),
       allowed: verdict.allowed,
       rule: verdict.rule,
-      argumentBytes: argumentsText.length,
-    });
+    };
   }
 
   #tell(
-    { call: { id, argumentsText }, target, verdict }: JudgedCall,
+    judged: JudgedCall,
     ended: {
       readonly result: TextDigest | undefined;
       /** The code of what it failed with. */
@@ -79,15 +81,11 @@ export class CallAudit {
       readonly durationMs: number;
     },
   ): void {
-    const { runId, mode, observer } = this.#parts;
+    const { mode, observer } = this.#parts;
+    const { argumentsText } = judged.call;
     observer({
       type: 'run.call',
-      run: runId,
-      call: id,
-      server: keptName(target.server),
-      tool: keptName(target.name),
-      allowed: verdict.allowed,
-      rule: verdict.rule,
+      ...this.#about(judged),
       failed: ended.error !== undefined,
       arguments: digestFor(argumentsText, mode),
       argumentsText: keptText(argumentsText, mode),

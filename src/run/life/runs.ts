@@ -282,8 +282,10 @@ export class Runs {
         kept,
       };
       const { observer } = services;
-      if (settings.record !== undefined)
-        observer({ type: 'run.code', run: id, code: input.task.code, ...repeatedAs(input) });
+      if (settings.record !== undefined) {
+        const { task, timeoutSeconds } = input;
+        observer({ type: 'run.code', run: id, code: task.code, form: repeatFormOf(input), timeoutSeconds });
+      }
       const outcome = this.#addNotes(this.#withoutSecrets(await runCode(input, services, context)));
       if (settings.record !== undefined) observer({ type: 'run.output', run: id, ...recordedOf(outcome) });
       return outcome;
@@ -492,19 +494,12 @@ const problemOf = ({ code: type, message, remedy }: BridgeError): CallProblem =>
   remedy,
 });
 
-/** Whether a run can be run again out of its record, and what its record needs besides its code. */
-function repeatedAs({ task, session, files, isPlan, timeoutSeconds }: RunInput) {
-  const form =
-    task.type !== 'cell'
-      ? 'program'
-      : session !== undefined
-        ? 'session'
-        : files.length > 0
-          ? 'files'
-          : isPlan === true
-            ? 'plan'
-            : 'cell';
-  return { form, timeoutSeconds } as const;
+/** Whether a run can be run again out of its record, or what keeps it from that. */
+function repeatFormOf({ task, session, files, isPlan }: RunInput) {
+  if (task.type !== 'cell') return 'program';
+  if (session !== undefined) return 'session';
+  if (files.length > 0) return 'files';
+  return isPlan === true ? 'plan' : 'cell';
 }
 
 /** The parts of an outcome that the page shows. */

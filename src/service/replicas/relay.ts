@@ -2,10 +2,11 @@
 // Replicas know each other by a key that never leaves them: whoever asks signs the request, and whoever is asked proves first
 // that it has the key too, since the address of a pod that has ended may have become another's.
 
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import http, { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { isSameSecret } from '../../base/crypto.js';
 import type { HttpAnswer, RequestFacts } from '../http/parts.js';
 
 /**
@@ -50,7 +51,7 @@ export class RequestRelay {
   isFromReplica({ headers, method = '', url = '' }: IncomingMessage): boolean {
     const [time = '', signature = ''] = String(headers[SIGNED] ?? '').split('.');
     if (Math.abs(Date.now() - Number(time)) > CLOCKS_MS) return false;
-    return isSame(signature, this.#sign('request', time, method, url, headers.authorization ?? ''));
+    return isSameSecret(signature, this.#sign('request', time, method, url, headers.authorization ?? ''));
   }
 
   /** The proof that this replica has the key, for whoever asks at its path; undefined at every other one. */
@@ -89,12 +90,11 @@ export class RequestRelay {
           incoming.resume();
           return resolve('leaves');
         }
-        const passed = Object.entries(incoming.headers).filter(
-          ([name]) => !OWN_HEADERS.has(name) || name === 'content-length',
-        );
         // The id under which this replica's log has the request stays.
-        const known = passed.filter(([name]) => name !== 'x-request-id');
-        response.writeHead(incoming.statusCode ?? 502, Object.fromEntries(known));
+        const passed = Object.entries(incoming.headers).filter(
+          ([name]) => name === 'content-length' || !(OWN_HEADERS.has(name) || name === 'x-request-id'),
+        );
+        response.writeHead(incoming.statusCode ?? 502, Object.fromEntries(passed));
         response.flushHeaders();
         incoming.once('error', () => response.destroy());
         incoming.once('aborted', () => response.destroy());
@@ -117,7 +117,7 @@ export class RequestRelay {
         incoming.setEncoding('utf8').on('data', (piece: string) => {
           text = (text + piece).slice(0, 2 * PROOF_CHARS);
         });
-        incoming.once('end', () => resolve(isSame(text, this.#sign('proof', nonce))));
+        incoming.once('end', () => resolve(isSameSecret(text, this.#sign('proof', nonce))));
         incoming.once('error', () => resolve(false));
       });
       asking.setTimeout(PROVES_WITHIN_MS, () => asking.destroy());
@@ -150,9 +150,4 @@ async function connected(address: string, { socket: own }: IncomingMessage): Pro
   if (isOpen && isTheirs) return socket;
   socket.destroy();
   return undefined;
-}
-
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

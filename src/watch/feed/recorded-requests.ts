@@ -5,11 +5,7 @@ import type { BridgeEvent } from '../../base/log/events.js';
 import type { Redact } from '../../base/secrets/redact.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Repeatable } from '../told/told.js';
-
-/** As many runs as are remembered for the page. */
-const MAX_RUNS = 200;
-/** Strings of JavaScript take two bytes for each character at most. */
-const BYTES_OF_CHARACTER = 2;
+import { BYTES_OF_CHARACTER, MAX_ENDED } from './remembered-runs.js';
 
 type RequestTold = Extract<BridgeEvent, { type: 'run.answered' }>;
 
@@ -82,7 +78,7 @@ export class RecordedRequests {
     let left = this.#most;
     for (const [at, [id, run]] of [...this.#runs].reverse().entries()) {
       left -= run.bytes;
-      if (at >= MAX_RUNS || left < 0 || run.lastAtMs < oldestMs) this.#runs.delete(id);
+      if (at >= MAX_ENDED || left < 0 || run.lastAtMs < oldestMs) this.#runs.delete(id);
     }
   }
 }

@@ -7,14 +7,14 @@ import { clip, linesOf } from '../../base/text/text.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { type Recorded, RUNNING, type SeenCall, type SeenRun, type Told } from '../told/told.js';
 
-const MAX_ENDED = 200;
+export const MAX_ENDED = 200;
 /** Further calls of a run are counted, and not told. */
 const MAX_CALLS = 2_000;
 const MAX_NAME_CHARS = 256;
 const MAX_REASON_CHARS = 300;
 const MAX_RULE_CHARS = 1_000;
 /** Strings of JavaScript take two bytes for each character at most. */
-const BYTES_OF_CHARACTER = 2;
+export const BYTES_OF_CHARACTER = 2;
 
 type Remembered = {
   seen: SeenRun;
@@ -110,12 +110,7 @@ export class RememberedRuns {
     const known = this.#runs.get(event.run);
     if (known === undefined || known.underWay.size >= MAX_CALLS) return;
     const call: SeenCall = {
-      call: event.call,
-      server: clip(redact(event.server), MAX_NAME_CHARS),
-      tool: clip(redact(event.tool), MAX_NAME_CHARS),
-      isAllowed: event.allowed,
-      rule: clip(redact(event.rule), MAX_RULE_CHARS),
-      endedAt: new Date().toISOString(),
+      ...seenCall(event, redact),
       isUnderWay: true,
       durationMs: 0,
       argumentBytes: event.argumentBytes,
@@ -134,13 +129,8 @@ export class RememberedRuns {
     known.seen = { ...known.seen, ...counted };
     if (known.calls.length >= MAX_CALLS) return;
     const call: SeenCall = {
-      call: event.call,
-      server: clip(redact(event.server), MAX_NAME_CHARS),
-      tool: clip(redact(event.tool), MAX_NAME_CHARS),
-      isAllowed: event.allowed,
-      rule: clip(redact(event.rule), MAX_RULE_CHARS),
+      ...seenCall(event, redact),
       ...(error === undefined ? {} : { error }),
-      endedAt: new Date().toISOString(),
       durationMs: Math.round(durationMs),
       argumentBytes: event.arguments.bytes,
       ...(result === undefined ? {} : { resultBytes: result.bytes }),
@@ -238,3 +228,16 @@ const bytesOf = ({ code = '', output }: Remembered): number =>
     ...(output?.files ?? []),
     ...(output?.pictures ?? []).map(({ data }) => data),
   ].reduce((sum, text = '') => sum + text.length, 0);
+
+/** Parts of a call that are told when it begins and when it has ended. */
+const seenCall = (
+  { call, server, tool, allowed, rule }: Extract<BridgeEvent, { type: 'run.calling' | 'run.call' }>,
+  redact: Redact,
+) => ({
+  call,
+  server: clip(redact(server), MAX_NAME_CHARS),
+  tool: clip(redact(tool), MAX_NAME_CHARS),
+  isAllowed: allowed,
+  rule: clip(redact(rule), MAX_RULE_CHARS),
+  endedAt: new Date().toISOString(),
+});

@@ -63,7 +63,7 @@ export type FrontOptions = {
   readonly keepsMs?: number;
   /** Whether this viewer may still look; without it everybody may who has come in. */
   readonly maySee?: (viewer: Viewer) => boolean;
-  /** FormEnd to whoever has no link that opens the page. */
+  /** Sentence to whoever has no link that opens the page. */
   readonly closed: string;
 };
 
@@ -73,7 +73,7 @@ type Watched = {
   readonly sources: Sources;
   readonly live: LiveStreams;
   seen: Readonly<Record<Changed[number], unknown>> | undefined;
-  /** FormEnd on the plain page when it is next shown, once. */
+  /** Sentence on the plain page when it is next shown, once. */
   said: { readonly says: string; readonly isDone: boolean } | undefined;
 };
 

@@ -2,7 +2,7 @@
 // are drawn when the page starts and gone when it ends. Nothing that opens the bridge's own HTTP service opens the page.
 
 import { createHmac, randomBytes } from 'node:crypto';
-import { isSame } from './own-requests.js';
+import { isSameSecret } from '../../base/crypto.js';
 import type { Viewer } from './sources.js';
 
 /** 32 letters of base64url. */
@@ -28,7 +28,7 @@ export class OwnLinks {
 
   /** For whom the link is, that nobody has opened; from then on somebody has. */
   use(wanted: string): Viewer | undefined {
-    const found = this.#links.find(({ secret }) => isSame(secret, wanted));
+    const found = this.#links.find(({ secret }) => isSameSecret(secret, wanted));
     this.#links = this.#links.filter((link) => link !== found);
     return found?.viewer;
   }
@@ -71,7 +71,7 @@ export class FrontKeys {
 
   /** A new visit by a link that nobody has opened, or the one of the browser that has opened it; undefined for everybody else. */
   openedBy(link: string, cookies: string | undefined): Visit | undefined {
-    const known = this.visits.find((visit) => isSame(visit.link, link));
+    const known = this.visits.find((visit) => isSameSecret(visit.link, link));
     if (known !== undefined) return this.visitAt(known.place, cookies);
     const viewer = this.#useLink(link);
     if (viewer === undefined) return undefined;
@@ -84,12 +84,12 @@ export class FrontKeys {
 
   /** The visit at a place, where the Cookie header of a request has its cookie. */
   visitAt(place: string, cookies = ''): Visit | undefined {
-    const visit = this.visits.find((one) => isSame(one.place, place));
+    const visit = this.visits.find((one) => isSameSecret(one.place, place));
     const values = cookies.split(';').map((pair) => pair.trim());
     if (
       visit === undefined ||
       !values.some(
-        (pair) => pair.startsWith(`${COOKIE}=`) && isSame(pair.slice(COOKIE.length + 1), visit.cookie),
+        (pair) => pair.startsWith(`${COOKIE}=`) && isSameSecret(pair.slice(COOKIE.length + 1), visit.cookie),
       )
     )
       return undefined;
@@ -111,7 +111,7 @@ export class FrontKeys {
   }
 
   isTokenOf(token: string, visit: Visit, ...parts: readonly string[]): boolean {
-    return isSame(token, this.tokenOf(visit, ...parts));
+    return isSameSecret(token, this.tokenOf(visit, ...parts));
   }
 }
 

@@ -1,6 +1,5 @@
 // Which requests a page of this machine takes, and the forms that it is sent.
 
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { repeatedHeader } from '../../base/text/repeated-header.js';
 
@@ -80,10 +79,4 @@ export async function formFields(request: IncomingMessage): Promise<URLSearchPar
 export function onlyValue(fields: URLSearchParams, name: string): string | undefined {
   const values = fields.getAll(name);
   return values.length === 1 ? values[0] : undefined;
-}
-
-/** In a time that does not tell how much of it is right. */
-export function isSame(one: string, other: string): boolean {
-  const [first, second] = [Buffer.from(one), Buffer.from(other)];
-  return first.length === second.length && timingSafeEqual(first, second);
 }

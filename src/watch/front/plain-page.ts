@@ -4,7 +4,7 @@
 import { shownName, shownTool } from '../../base/text/shown-name.js';
 import { shownExactly } from '../../base/text/text.js';
 import { type Decision, MAX_WORD_CHARS } from '../../policy/approvals/question.js';
-import type { ShownEnd, ShownQuestion } from './shown.js';
+import { BUTTONS, type ShownEnd, type ShownQuestion } from './shown.js';
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -70,14 +70,6 @@ function headingOf(open: number): string {
 }
 
 // One question: what would be called, why it is asked, and the buttons of what may be decided.
-
-const BUTTONS: Readonly<Record<Decision, string>> = {
-  once: 'Allow once',
-  run: 'For this run',
-  session: 'For this session',
-  always: 'Always',
-  no: 'Deny',
-};
 
 const title = (server: string, tool: string): Html =>
   html`<h2><bdi class="server">${whole(server)}</bdi><span class="dot">.</span><wbr><bdi class="tool">${whole(tool)}</bdi></h2>`;

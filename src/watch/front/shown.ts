@@ -74,3 +74,12 @@ export type ViewName = 'now' | 'questions' | 'runs' | 'sessions' | 'bridges' | '
 
 /** Names of the data that have changed, told to every page that is open. */
 export type Changed = readonly ('now' | 'runs' | 'questions' | 'sessions')[];
+
+/** Words of the buttons that answer a question. */
+export const BUTTONS: Readonly<Record<Decision, string>> = {
+  once: 'Allow once',
+  run: 'For this run',
+  session: 'For this session',
+  always: 'Always',
+  no: 'Deny',
+};

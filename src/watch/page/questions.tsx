@@ -1,19 +1,12 @@
 // Questions that wait for a person, and their answers. The calls are shown as they will be sent, whole, and nothing of them but text.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ShownEnd, ShownQuestion } from '../front/shown.js';
+import { BUTTONS, type ShownEnd, type ShownQuestion } from '../front/shown.js';
 import { post, useData } from './data.js';
 import { countOf, duration, Empty, linkToRun, Moment, Scrolls, Text, ToolName } from './parts.js';
 
 type Decision = ShownQuestion['offers'][number];
 
-const BUTTONS: Readonly<Record<Decision, string>> = {
-  once: 'Allow once',
-  run: 'For this run',
-  session: 'For this session',
-  always: 'Always',
-  no: 'Deny',
-};
 const MAX_WORD_CHARS = 500;
 /** For so long nothing can be pressed after questions have come or gone: the pointer may be over another button now. */
 const SETTLES_MS = 700;

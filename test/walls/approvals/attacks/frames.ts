@@ -82,6 +82,8 @@ const when = (condition: string) => ({ action: 'ask', when: condition }) as cons
 const PAYMENTS = [[when('args.amount > 1000'), when('args.amount > 100')]];
 /** What one list asks about, and then the other, on one call. */
 const RECIPIENTS = [when('args.to == "mother"'), when('args.amount > 100')];
+/** Two layers that both ask about money for one person, and of which the second alone asks about that for others. */
+const LAYERS = [[when('args.to == "mother"')], [when('args.amount > 0')]];
 const PEOPLE = [[when('args.to != ""')], [when('args.to == "eve"')]];
 
 const planned = (isPlan: boolean, frame: string) => async () => {
@@ -285,16 +287,8 @@ export const frameAttacks: readonly Attack[] = [
     tries:
       'has a payment allowed that both layers ask about, and makes one that only the second layer asks about',
     wall: 'a decision holds for all rules that have asked together',
-    attempt: afterOne(
-      [[when('args.to == "mother"')], [when('args.amount > 0')]],
-      '{"to":"mother","amount":5}',
-      '{"to":"eve","amount":5}',
-    ),
-    control: afterOne(
-      [[when('args.to == "mother"')], [when('args.amount > 0')]],
-      '{"to":"mother","amount":5}',
-      '{"to":"mother","amount":6}',
-    ),
+    attempt: afterOne(LAYERS, '{"to":"mother","amount":5}', '{"to":"eve","amount":5}'),
+    control: afterOne(LAYERS, '{"to":"mother","amount":5}', '{"to":"mother","amount":6}'),
   },
   {
     id: 'unclear-to-one-layer',
@@ -302,16 +296,8 @@ export const frameAttacks: readonly Attack[] = [
     tries:
       'has a payment allowed for the run that both layers ask about, and makes one whose recipient is said twice, so that nobody can tell',
     wall: 'a decision for a run holds for no call of which a rule is unclear',
-    attempt: afterOne(
-      [[when('args.to == "mother"')], [when('args.amount > 0')]],
-      '{"to":"mother","amount":5}',
-      '{"to":"eve","amount":5,"to":"mother"}',
-    ),
-    control: afterOne(
-      [[when('args.to == "mother"')], [when('args.amount > 0')]],
-      '{"to":"mother","amount":5}',
-      '{"amount":5,"to":"mother"}',
-    ),
+    attempt: afterOne(LAYERS, '{"to":"mother","amount":5}', '{"to":"eve","amount":5,"to":"mother"}'),
+    control: afterOne(LAYERS, '{"to":"mother","amount":5}', '{"amount":5,"to":"mother"}'),
   },
   {
     id: 'abandoned',
