@@ -57,6 +57,11 @@ export class Holders {
     this.#now = now;
   }
 
+  /** The address by which other replicas know this one. */
+  get own(): string {
+    return this.#own.address;
+  }
+
   /** Who holds the principal; this replica from now on, where nobody did. Rejects where the cluster does not say. */
   of(principal: string): Promise<Holder> {
     const known = this.#known.get(principal);

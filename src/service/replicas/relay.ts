@@ -1,6 +1,7 @@
 // One request passed on to another replica, as it came and on a connection of its own, and the answer passed back as it comes.
 // Replicas know each other by a key that never leaves them: whoever asks signs the request, and whoever is asked proves first
-// that it has the key too, since the address of a pod that has ended may have become another's.
+// that it has the key too, since the address of a pod that has ended may have become another's. A proof is of one address, so
+// that whoever has that address now cannot hand on the proof of a replica elsewhere.
 
 import { createHmac, randomBytes } from 'node:crypto';
 import http, { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
@@ -42,9 +43,12 @@ const PROOF_CHARS = 64;
 
 export class RequestRelay {
   readonly #key: Buffer;
+  readonly #own: string;
 
-  constructor(key: Buffer) {
+  /** `own` is the address by which other replicas know this one. */
+  constructor(key: Buffer, own: string) {
     this.#key = key;
+    this.#own = own;
   }
 
   /** Whether another replica has passed this request on. */
@@ -57,7 +61,7 @@ export class RequestRelay {
   /** The proof that this replica has the key, for whoever asks at its path; undefined at every other one. */
   proofFor({ path, headers }: RequestFacts): HttpAnswer | undefined {
     if (path !== PROOF_PATH) return undefined;
-    return { status: 200, text: this.#sign('proof', String(headers[NONCE] ?? '').slice(0, PROOF_CHARS)) };
+    return { status: 200, text: this.#proof(String(headers[NONCE] ?? '').slice(0, PROOF_CHARS), this.#own) };
   }
 
   /** Passes `request`, whose body is `text`, on to `address`, and its answer back as `response`. */
@@ -117,13 +121,17 @@ export class RequestRelay {
         incoming.setEncoding('utf8').on('data', (piece: string) => {
           text = (text + piece).slice(0, 2 * PROOF_CHARS);
         });
-        incoming.once('end', () => resolve(isSameSecret(text, this.#sign('proof', nonce))));
+        incoming.once('end', () => resolve(isSameSecret(text, this.#proof(nonce, address))));
         incoming.once('error', () => resolve(false));
       });
       asking.setTimeout(PROVES_WITHIN_MS, () => asking.destroy());
       asking.once('error', () => resolve(false));
       asking.once('close', () => resolve(false));
     });
+  }
+
+  #proof(nonce: string, address: string): string {
+    return this.#sign('proof', nonce, address);
   }
 
   #sign(...words: readonly string[]): string {

@@ -28,7 +28,7 @@ export class Replicas {
   /** Throws E_SETTINGS where the file of the key cannot be used. */
   constructor(holders: Holders, keyFile: string | undefined, host: HostFacts) {
     this.#holders = holders;
-    this.#relay = new RequestRelay(keyIn(keyFile, host));
+    this.#relay = new RequestRelay(keyIn(keyFile, host), holders.own);
   }
 
   /** Whether another replica has passed this request on. */
@@ -106,14 +106,18 @@ const lost = (): HttpAnswer =>
 
 function keyIn(file: string | undefined, host: HostFacts): Buffer {
   const read = file === undefined ? undefined : readGuarded(file, MAX_KEY_BYTES, host);
-  const key = read !== undefined && 'text' in read ? read.text.trim() : '';
+  const key = read?.state === 'read' ? read.text.trim() : '';
   if (key.length >= LEAST_KEY_CHARS) return Buffer.from(key);
-  throw new BridgeError(
-    'E_SETTINGS',
-    `${NAME}: ${file ?? 'it is not set, and MCP_BRIDGE_HTTP_REPLICA needs it'}.`,
-    {
-      fault: 'operator',
-      remedy: `Name a file of the bridge's own user with ${LEAST_KEY_CHARS} characters or more, the same for all replicas.`,
-    },
-  );
+  throw new BridgeError('E_SETTINGS', `${NAME}: ${whyNoKey(file, read)}.`, {
+    fault: 'operator',
+    remedy: `Name a file of the bridge's own user with ${LEAST_KEY_CHARS} characters or more, the same for all replicas.`,
+  });
+}
+
+function whyNoKey(file: string | undefined, read: ReturnType<typeof readGuarded> | undefined): string {
+  if (read === undefined) return 'it is not set, and MCP_BRIDGE_HTTP_REPLICA needs it';
+  if (read.state === 'absent') return `there is no file ${file}`;
+  return read.state === 'refused'
+    ? `${file} ${read.message}`
+    : `${file} has fewer than ${LEAST_KEY_CHARS} characters`;
 }

@@ -2,7 +2,7 @@
 // API of a cluster keeps them. A real cluster has them in test/cluster/chart.test.ts.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -142,31 +142,85 @@ describe('two replicas', () => {
     expect(leases.holders).toEqual(['pod-127.0.0.2']);
   });
 
-  it('nobody but a replica is told anything, and nobody else is believed to be one', async () => {
-    const [first, second] = await pair();
-    await session(first);
-    const { port } = first.url;
-    await first.front[Symbol.asyncDispose]();
+  /** Whoever has the address of a replica that has ended, and what they heard of requests while `act` went on. */
+  async function strangerAt(
+    { url }: Stub,
+    answer: (request: http.IncomingMessage) => Promise<string>,
+    act: () => Promise<void>,
+  ): Promise<readonly http.IncomingHttpHeaders[]> {
     const heard: http.IncomingHttpHeaders[] = [];
     const stranger = http.createServer((request, response) => {
       heard.push(request.headers);
-      response.end('0'.repeat(64));
+      answer(request).then((text) => response.end(text));
     });
-    await new Promise<void>((resolve) => stranger.listen(Number(port), '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => stranger.listen(Number(url.port), '127.0.0.1', resolve));
     try {
-      expect(await (await post(second, call('whoami'))).text()).toContain('"text":"ann"');
-      expect(heard.length).toBeGreaterThan(0);
-      expect(heard.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
+      await act();
     } finally {
       stranger.closeAllConnections();
       await new Promise((resolve) => stranger.close(resolve));
     }
+    return heard;
+  }
+  const withCredentials = (heard: readonly http.IncomingHttpHeaders[]) =>
+    heard.filter(({ authorization }) => authorization !== undefined);
+
+  it('nobody but a replica is told anything, and nobody else is believed to be one', async () => {
+    const [first, second] = await pair();
+    await session(first);
+    await first.front[Symbol.asyncDispose]();
+    const heard = await strangerAt(
+      first,
+      async () => '0'.repeat(64),
+      async () => {
+        expect(await (await post(second, call('whoami'))).text()).toContain('"text":"ann"');
+      },
+    );
+    expect([heard.length > 0, withCredentials(heard)]).toEqual([true, []]);
     const forged = {
       'x-mcp-bridge-replica': `${Date.now()}.${'0'.repeat(64)}`,
       'x-forwarded-host': 'evil.example',
     };
     // Its word for the host is not taken: the request is served under the one that it came to.
     expect((await post(second, call('whoami'), forged)).status).toBe(200);
+  });
+
+  it('a proof that another replica has given is none of whoever hands it on', async () => {
+    const [first, second] = await pair();
+    await session(first);
+    await first.front[Symbol.asyncDispose]();
+    const ofSecond = async ({ headers }: http.IncomingMessage): Promise<string> => {
+      const nonce = String(headers['x-mcp-bridge-nonce'] ?? '');
+      const given = await fetch(new URL('/replica', second.url), {
+        headers: { 'x-mcp-bridge-nonce': nonce, connection: 'close' },
+      });
+      const text = await given.text();
+      expect(text).toMatch(/^[0-9a-f]{64}$/);
+      return text;
+    };
+    const heard = await strangerAt(first, ofSecond, async () => {
+      expect(await (await post(second, call('whoami'))).text()).toContain('"text":"ann"');
+    });
+    expect([heard.length > 0, withCredentials(heard)]).toEqual([true, []]);
+  });
+
+  it('a key that cannot be used is refused with the reason', () => {
+    const place = { namespace: 'bridges', pod: 'pod-a', uid: 'u', address: '127.0.0.1' };
+    const refusal = (key: string | undefined): string => {
+      try {
+        new Replicas(new Holders(leases.ask, place), key, hostFacts());
+        return 'taken';
+      } catch (thrown) {
+        return String(thrown);
+      }
+    };
+    writeFileSync(join(folder, 'short'), 'abc', { mode: 0o600 });
+    writeFileSync(join(folder, 'open'), randomBytes(32).toString('hex'));
+    chmodSync(join(folder, 'open'), 0o666);
+    expect(refusal(undefined)).toContain('MCP_BRIDGE_HTTP_REPLICA_KEY: it is not set');
+    expect(refusal(join(folder, 'none'))).toContain(`there is no file ${join(folder, 'none')}`);
+    expect(refusal(join(folder, 'short'))).toContain('has fewer than 32 characters');
+    expect(refusal(join(folder, 'open'))).toContain('can be written by other users');
   });
 
   it('a cluster that does not say who holds a principal is told of, and nothing is done', async () => {
