@@ -8,6 +8,18 @@ import type { TextDigest } from './audit/digest.js';
 
 export type RunStatus = 'success' | 'error' | 'timeout' | 'validation_error' | 'cancelled';
 
+/** A call of a run, as it is told when it begins and when it has ended. */
+export type ToldCall = {
+  readonly run: string;
+  /** Counts within the run. */
+  readonly call: number;
+  readonly server: string;
+  readonly tool: string;
+  /** Verdict of the policy, whose rule is named. */
+  readonly allowed: boolean;
+  readonly rule: string;
+};
+
 declare module '../base/log/events.js' {
   interface EventTable {
     readonly 'run.queued': { readonly run: string; readonly ahead: number };
@@ -27,27 +39,9 @@ declare module '../base/log/events.js' {
       readonly timeoutSeconds: number;
     };
     /** A call is on its way; `run.call` tells how it ended. */
-    readonly 'run.calling': {
-      readonly run: string;
-      /** Counts within the run. */
-      readonly call: number;
-      readonly server: string;
-      readonly tool: string;
-      readonly allowed: boolean;
-      /** Rule that the verdict comes from. */
-      readonly rule: string;
-      readonly argumentBytes: number;
-    };
+    readonly 'run.calling': ToldCall & { readonly argumentBytes: number };
     /** A tool call that has ended, refused ones included. */
-    readonly 'run.call': {
-      readonly run: string;
-      /** Counts within the run. */
-      readonly call: number;
-      readonly server: string;
-      readonly tool: string;
-      /** Verdict of the policy, whose rule is named. */
-      readonly allowed: boolean;
-      readonly rule: string;
+    readonly 'run.call': ToldCall & {
       /** Code of what it failed with. */
       readonly error: string | undefined;
       readonly durationMs: number;

@@ -8,6 +8,7 @@ import type { Observer } from '../../base/log/events.js';
 import type { Verdict } from '../../policy/rules/policy.js';
 import type { SettingValues } from '../../settings/environment/variables.js';
 import { digestOf, type TextDigest } from '../audit/digest.js';
+import type { ToldCall } from '../events.js';
 import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
 /** A call with the one verdict on it. */
@@ -61,7 +62,7 @@ export class CallAudit {
     this.#parts.observer({ type: 'run.calling', ...this.#about(judged), argumentBytes });
   }
 
-  #about({ call: { id }, target, verdict }: JudgedCall) {
+  #about({ call: { id }, target, verdict }: JudgedCall): ToldCall {
     return {
       run: this.#parts.runId,
       call: id,
