@@ -5,7 +5,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { suiteWithImage } from '../support/built-image.js';
 import { engineCommand } from '../support/engine-under-test.js';
-import { ourContainers } from '../support/nothing-left.js';
+import { runningSandboxes } from '../support/nothing-left.js';
 import { hostileServer, type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { eventually, HANGS_MS } from '../support/time.js';
 
@@ -209,7 +209,7 @@ function said(payload: Payload) {
 
 /** The sandbox in which its interpreter waits; '' for none. One that is on its way out has no list of processes. */
 const waitingIn = (language: string): string =>
-  ourContainers('status=running').find((name) => {
+  runningSandboxes().find((name) => {
     try {
       return WAITS[language]?.test(engineCommand('top', name, 'args'));
     } catch {
@@ -243,7 +243,7 @@ describe.each([
 
     it('does not wait before its first use, and does from then on', async () => {
       await warm.client.listTools();
-      expect(await eventually(() => ourContainers('status=running').length === 1)).toBe(true);
+      expect(await eventually(() => runningSandboxes().length === 1)).toBe(true);
       const command = async () =>
         (await run(warm, language, { code: COMMAND[language] ?? '' })).stdout?.join('\n');
       expect(await command()).not.toMatch(WAITS[language] as RegExp);

@@ -7,13 +7,37 @@ import { engineCommand } from './engine-under-test.js';
 const LABEL = 'mcp-sandbox-bridge';
 
 /**
- * Names of the containers of this test run's bridges, in any state. Those of another bridge of this user, such as the one
- * that an agent uses at the same time, do not count, as long as that bridge lives.
+ * Names of the containers of this test run's bridges, in any state: those that the engine lists, and those that were started
+ * from a template, of which it does not know. Those of another bridge of this user, such as the one that an agent uses at the
+ * same time, do not count, as long as that bridge lives.
  */
-export const ourContainers = (extraFilter?: string): string[] =>
+export const ourContainers = (): string[] => [...ourListed(), ...clocked()];
+
+/** Those of the same that the engine lists. */
+export const ourListed = (extraFilter?: string): string[] =>
   containers(extraFilter)
     .filter(({ owner }) => !isOfAnotherRun(owner))
     .map(({ name }) => name);
+
+/** Those of them that are no template, which waits as long as its bridge is used, and no trial of one. */
+export const ourSandboxes = (): string[] => ourContainers().filter((name) => !isOfTemplate(name));
+
+/** Those of these that run. */
+export const runningSandboxes = (): string[] =>
+  [...ourListed('status=running'), ...clocked()].filter((name) => !isOfTemplate(name));
+
+/** Whether a container, or a file of that name, is of a template, or of a trial of one. */
+export const isOfTemplate = (name: string): boolean => /-template(?:-trial)?(?:\.|$)/.test(name);
+
+/** Names of the sandboxes that have a clock of ours, which removes them when they end. */
+const clocked = (): string[] =>
+  processIds().flatMap((pid) => {
+    const words = read(`/proc/${pid}/cmdline`).split('\0');
+    const [, , bundle = '', , name = ''] = words.slice(words.indexOf('clock'));
+    return basename(bundle) === `${name}.bundle` && bundle.includes(process.env['TEST_ROOT'] ?? '')
+      ? [name]
+      : [];
+  });
 
 /** Command lines of the engine's monitors of such containers, which know of some that the engine does not. */
 export function ourMonitors(): string[] {

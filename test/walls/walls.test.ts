@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { whyLeftOut } from '../remote/left-out.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
-import { descendants, ourContainers } from '../support/nothing-left.js';
+import { descendants, isOfTemplate, ourSandboxes } from '../support/nothing-left.js';
 import { bridgeEnv, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 import { eventually, HANGS_MS, until } from '../support/time.js';
 import { attacks } from './attacks/all.js';
@@ -64,7 +64,7 @@ beforeAll(async () => {
   // Both servers are up from here on.
   await bridge.run('1', { servers: ['open', 'shut'] });
   if (WALLS_LAUNCH === 'template') await until(isFromTemplate);
-  await eventually(() => left().length === 0);
+  await eventually(() => ourSandboxes().length === 0);
   // How many pipes wait for containers (stdio-pipes.ts) depends on how many have been started; of the first one most are left.
   descriptors = openDescriptors() + (WALLS_LAUNCH === 'template' ? 9 : 0);
 });
@@ -110,8 +110,8 @@ describe.each(groups)('%s', (group) => {
   it('leaves nothing behind, and the next run is well', async () => {
     expect(await bridge.run('6 * 7')).toMatchObject({ status: 'success', result: 42 });
     if (WALLS_LAUNCH === 'template') expect(await isFromTemplate()).toBe(true);
-    await eventually(() => left().length === 0);
-    expect(left()).toEqual([]);
+    await eventually(() => ourSandboxes().length === 0);
+    expect(ourSandboxes()).toEqual([]);
     const servers = (line: string) => line.includes('marking-server');
     await eventually(() => descendants(bridge.pid).filter((line) => !servers(line)).length === 0);
     expect(descendants(bridge.pid).filter((line) => !servers(line))).toEqual([]);
@@ -123,10 +123,6 @@ describe.each(groups)('%s', (group) => {
     expect(bridge.stderr()).not.toContain(world.token);
   });
 });
-
-const isOfTemplate = (name: string): boolean => /-template(?:\.|$)/.test(name);
-/** Containers of our bridges, but for the template, which waits as long as its bridge lives. */
-const left = (): string[] => ourContainers().filter((name) => !isOfTemplate(name));
 
 /** Whether a call comes from a template, by the root that its code sees. */
 const isFromTemplate = async (): Promise<boolean> =>
