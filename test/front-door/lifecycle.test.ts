@@ -5,7 +5,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { engineCommand } from '../support/engine-under-test.js';
-import { descendants, ourContainers, ourListed, ourMonitors, ourSandboxes, processesWith } from '../support/nothing-left.js';
+import {
+  descendants,
+  ourContainers,
+  ourListed,
+  ourMonitors,
+  ourSandboxes,
+  processesWith,
+} from '../support/nothing-left.js';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { coldSandboxes, eventually, pause, until } from '../support/time.js';
 

@@ -102,6 +102,4 @@ describe('a call while a template is in use is answered by the way of the engine
 
 /** An ordinary user's mounts are where the engine works. */
 const unmounting = (root: string): [string, string[]] =>
-  process.getuid?.() === 0
-    ? ['umount', ['--lazy', root]]
-    : ['podman', ['unshare', 'umount', '--lazy', root]];
+  process.getuid?.() === 0 ? ['umount', ['--lazy', root]] : ['podman', ['unshare', 'umount', '--lazy', root]];

@@ -106,7 +106,11 @@ export const ourVolumes = (): string[] =>
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
 /** Command lines of every living process that descends from `pid`. */
-export function descendants(pid: number): string[] {
+export const descendants = (pid: number): string[] =>
+  descendantPids(pid).map((child) => read(`/proc/${child}/cmdline`).replaceAll('\0', ' '));
+
+/** Pids of every living process that descends from `pid`. */
+export function descendantPids(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     const stat = read(`/proc/${entry}/stat`);
@@ -117,9 +121,7 @@ export function descendants(pid: number): string[] {
     const parent = parents.get(child);
     return parent !== undefined && parent > 0 && (parent === pid || isBelow(parent));
   };
-  return [...parents.keys()]
-    .filter(isBelow)
-    .map((child) => read(`/proc/${child}/cmdline`).replaceAll('\0', ' '));
+  return [...parents.keys()].filter(isBelow);
 }
 
 /** Command lines of living processes anywhere that contain `mark`, and whose environment contains `within`. */

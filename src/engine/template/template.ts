@@ -50,7 +50,7 @@ export class Template implements AsyncDisposable {
 
   private constructor(
     parts: OtherLaunchParts,
-    { container, madeAt, livesMs }: Waiting,
+    { container, madeAt, livesMs }: UntriedTemplate,
     { id, config, files, enter }: Found,
   ) {
     this.#parts = parts;
@@ -149,7 +149,7 @@ export class Template implements AsyncDisposable {
 }
 
 /** A template before it has been looked at. */
-type Waiting = { readonly container: Container; readonly madeAt: number; readonly livesMs: number };
+type UntriedTemplate = { readonly container: Container; readonly madeAt: number; readonly livesMs: number };
 
 /** Folders of the control groups that hold the sandbox `name`, of the first process `pid`, and no other. */
 const ownGroups = (pid: number, name: string): readonly string[] =>

@@ -65,7 +65,7 @@ export class Templates implements OtherLaunch {
     return true;
   }
 
-  /** The reason why the client starts such a sandbox whatever is tried; undefined where a template can be. */
+  /** Reason why the client starts such a sandbox whatever is tried; undefined where a template can be. */
   whyByClient({ network, volumes }: SandboxSpec): string | undefined {
     if (this.#unfit !== undefined) return this.#unfit;
     if (this.#lost >= MOST_LOST) return `${this.#lost} templates were lost`;
@@ -90,7 +90,7 @@ export class Templates implements OtherLaunch {
     this.#isClosed = true;
     for (const entry of this.#entries.values()) this.#forget(entry);
     this.#entries.clear();
-    // What is being made is among them, and ends when it is made.
+    // One that is being made is among them, and ends when it is made.
     while (this.#ending.size > 0) await Promise.all(this.#ending);
   }
 
@@ -126,8 +126,7 @@ export class Templates implements OtherLaunch {
       this.#endInTime(entry, template);
     } catch (thrown) {
       entry.refusedBecause = clip(messageOf(thrown), MAX_SAID_CHARS);
-      if (!this.#isClosed)
-        this.#parts.tellByClient(`a template does not do: ${entry.refusedBecause}`);
+      if (!this.#isClosed) this.#parts.tellByClient(`a template does not do: ${entry.refusedBecause}`);
     } finally {
       delete entry.making;
     }
