@@ -5,10 +5,12 @@ import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { isOfTemplate, ourContainers, ourListed } from '../support/nothing-left.js';
 import { startBridge } from '../support/start-bridge.js';
-import { eventually, pause } from '../support/time.js';
+import { eventually, pause, until } from '../support/time.js';
+import { isFromTemplate } from './from-template.js';
 
 const env = { MCP_BRIDGE_WARM: '0', MCP_BRIDGE_MAX_TIMEOUT: '10', MCP_BRIDGE_TIMEOUT: '10' };
 
+const templates = (): string[] => ourListed('status=running').filter(isOfTemplate);
 const firstProcess = (name: string): number =>
   Number(execFileSync('podman', ['inspect', '--format={{.State.Pid}}', name], { encoding: 'utf8' }));
 
@@ -37,7 +39,7 @@ it('ends the template of a bridge that was killed, when the template cannot noti
   await using bridge = await startBridge({}, { env: { ...env, MCP_BRIDGE_LAUNCH: 'template' } });
   const isMade = async () => {
     await bridge.run('1');
-    return ourListed('status=running').some(isOfTemplate);
+    return templates().length > 0;
   };
   expect(await eventually(isMade)).toBe(true);
   const alone = () => ourContainers().length === 1;
@@ -45,4 +47,19 @@ it('ends the template of a bridge that was killed, when the template cannot noti
   const [name = ''] = ourContainers();
   expect(isOfTemplate(name)).toBe(true);
   await outlives(name, bridge.pid);
+});
+
+it('ends no template that is in use, which is followed by another before, and each that is not', async () => {
+  await using bridge = await startBridge({}, { env });
+  await until(() => isFromTemplate(bridge), bridge.stderr());
+  const [first = ''] = templates();
+  const isFollowed = async () => {
+    // In between as well.
+    expect(await isFromTemplate(bridge)).toBe(true);
+    return templates().length === 1 && !templates().includes(first);
+  };
+  expect(await eventually(isFollowed)).toBe(true);
+  expect(await eventually(() => ourContainers().length === 0)).toBe(true);
+  expect(bridge.stderr()).not.toContain('is lost');
+  await until(() => isFromTemplate(bridge), bridge.stderr());
 });

@@ -1,7 +1,7 @@
 // The templates of one engine: which profile has one, when one is made, and why sandboxes are started by the engine's client
 // where they are. A template is made behind the second sandbox of its profile, since many a bridge starts one alone; until it
 // has been tried, and where it does not do, the client starts what there is to start. A template is a container like any other, so
-// the engine's own clock ends it after the time that a sandbox may live; one that is in use is followed by another before.
+// the engine's own clock ends it, at the latest when it would end a sandbox; one that is in use is followed by another before.
 
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { environmentWith } from '../../base/process/process.js';
@@ -18,6 +18,8 @@ const MOST = 6;
 /** How many templates may be lost before the client starts everything: somebody wants them gone. */
 const MOST_LOST = 20;
 const MAX_SAID_CHARS = 300;
+/** A sandbox of a session may live for hours, and its template waits no longer than others for somebody to use it. */
+const LIVES_AT_MOST_SECONDS = 900;
 /** Parts of the time that the engine lets a template live: after which it is made anew where it is used, and after which it ends. */
 const OLD_AFTER = 0.5;
 const ENDS_AFTER = 0.9;
@@ -120,7 +122,12 @@ export class Templates implements OtherLaunch {
   /** Never rejects. */
   async #make(entry: Entry, spec: SandboxSpec): Promise<void> {
     try {
-      const template = await Template.make(this.#parts, { ...spec, name: `${spec.name}-template` });
+      const deadManSeconds = Math.min(spec.deadManSeconds, LIVES_AT_MOST_SECONDS);
+      const template = await Template.make(this.#parts, {
+        ...spec,
+        name: `${spec.name}-template`,
+        deadManSeconds,
+      });
       this.#end(entry);
       entry.template = template;
       this.#endInTime(entry, template);
