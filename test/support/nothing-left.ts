@@ -51,11 +51,20 @@ export function ourMonitors(): string[] {
  * Command lines of the processes of such containers, whether or not the engine knows of them. They are another run's where their
  * monitor, or what is mounted in them, lies in none of this run's folders.
  */
-export const ourSandboxProcesses = (): string[] =>
+export const ourSandboxProcesses = (): string[] => harnesses().map(({ line }) => line);
+
+/** The same without those of templates. */
+export const runningHarnesses = (): string[] =>
+  harnesses()
+    .filter(({ pid }) => !above(pid).some((line) => MONITOR_OF_TEMPLATE.test(line)))
+    .map(({ line }) => line);
+
+const harnesses = (): ReadonlyArray<{ readonly pid: string; readonly line: string }> =>
   processIds()
     .map((pid) => ({ pid, line: commandLine(pid) }))
-    .filter(({ pid, line }) => line.includes('/ipc/entrypoint.py') && !isOutside(pid))
-    .map(({ line }) => line);
+    .filter(({ pid, line }) => line.includes('/ipc/entrypoint.py') && !isOutside(pid));
+
+const MONITOR_OF_TEMPLATE = /\s-n \S+-template\s/;
 
 /** Where the monitors of the bridges here have the pid files of their containers. */
 const PID_FILE = /\s-p (\S+\/run\/[0-9a-f]+\/mcp-sandbox-bridge-\S+\.pid)\s/;
@@ -63,13 +72,18 @@ const PID_FILE = /\s-p (\S+\/run\/[0-9a-f]+\/mcp-sandbox-bridge-\S+\.pid)\s/;
 function isOutside(pid: string): boolean {
   const root = process.env['TEST_ROOT'];
   if (root === undefined) return false;
-  for (let above = parentOf(pid); above > 1; above = parentOf(String(above))) {
-    const pidFile = PID_FILE.exec(commandLine(String(above)))?.[1];
-    if (pidFile !== undefined) return !pidFile.startsWith(root);
-  }
+  const pidFile = above(pid).flatMap((line) => PID_FILE.exec(line)?.[1] ?? [])[0];
+  if (pidFile !== undefined) return !pidFile.startsWith(root);
   // Not to be read where the process is another user's.
   const mounts = read(`/proc/${pid}/mountinfo`);
   return mounts.includes(' /ipc ') && !mounts.includes(basename(root));
+}
+
+/** Command lines of the processes that it descends from, the nearest first. */
+function above(pid: string): string[] {
+  const lines: string[] = [];
+  for (let next = parentOf(pid); next > 1; next = parentOf(String(next))) lines.push(commandLine(String(next)));
+  return lines;
 }
 
 const parentOf = (pid: string): number =>
