@@ -82,7 +82,8 @@ function isOutside(pid: string): boolean {
 /** Command lines of the processes that it descends from, the nearest first. */
 function above(pid: string): string[] {
   const lines: string[] = [];
-  for (let next = parentOf(pid); next > 1; next = parentOf(String(next))) lines.push(commandLine(String(next)));
+  for (let next = parentOf(pid); next > 1; next = parentOf(String(next)))
+    lines.push(commandLine(String(next)));
   return lines;
 }
 
