@@ -25,7 +25,7 @@ const values = takeOptions({
   about: 'Attacks sandboxes of the built bridge, each attack also with its defence off, and says what held.',
   options: {
     runtime: { value: 'NAME', says: 'OCI runtime, such as runc or runsc' },
-    launch: { value: 'HOW', says: 'how sandboxes are started: engine or template (MCP_BRIDGE_LAUNCH)' },
+    launch: { value: 'HOW', says: 'how sandboxes are started: auto, engine or template (MCP_BRIDGE_LAUNCH)' },
     only: { value: 'PATTERN', says: 'only attacks whose id fits this regular expression' },
     accept: {
       value: 'LIMITS',

@@ -18,7 +18,7 @@ const [COLD, PROCESSOR] = [
   'cold call from a template, beside one by the engine',
   'its processor time, with its sandbox',
 ];
-const NONE = 'no sandbox came from a template here; `doctor` with MCP_BRIDGE_LAUNCH=template says why';
+const NONE = 'no sandbox came from a template here; `doctor` says why';
 
 /** @typedef {{ run: (code: string) => Promise<{ stdout?: readonly string[] }> }} Bridge */
 

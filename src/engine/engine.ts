@@ -319,6 +319,11 @@ export interface Engine extends AsyncDisposable {
    * each is started by itself. Never rejects.
    */
   readonly prepare?: ((spec: SandboxSpec) => Promise<string | undefined>) | undefined;
+  /**
+   * Takes note that the container of this very `spec` did not start. True where it was started from what had been made ready,
+   * which is given up, so that another try goes another way.
+   */
+  readonly giveUp?: ((spec: SandboxSpec) => boolean) | undefined;
   /** Meanings of lines that an engine writes itself on a container's stream for stderr. */
   readonly says: {
     /** Warnings of every start, of which others tell. */

@@ -10,6 +10,8 @@ declare module '../base/log/events.js' {
       readonly exitCode: number | undefined;
     };
     readonly 'engine.trouble': { readonly message: string };
+    /** Sandboxes are started by the engine's client and not from a template. */
+    readonly 'engine.byClient': { readonly why: string };
     readonly 'image.progress': { readonly image: string; readonly message: string };
     /** Bytes of layers that a pull has brought so far, as they were sent. */
     readonly 'image.received': { readonly image: string; readonly bytes: number };
@@ -37,6 +39,10 @@ export const engineEventWords = {
     `${commandLine(argv)}: exit ${exitCode ?? 'unknown'} after ${milliseconds(durationMs)}`,
   ],
   'engine.trouble': ({ message }) => ['warn', `engine: ${oneLine(message)}`],
+  'engine.byClient': ({ why }) => [
+    'info',
+    `engine: sandboxes are started by the engine's client: ${oneLine(why)}`,
+  ],
   'image.progress': ({ image, message }) => ['info', `image ${image}: ${oneLine(message)}`],
   'image.received': ({ image, bytes }) => ['debug', `image ${oneLine(image)}: ${bytes} bytes received`],
   'image.building': ({ image, instead, why }) => [

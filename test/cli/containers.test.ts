@@ -211,7 +211,7 @@ describe('doctor', () => {
       process.getuid?.() === 0 ? /root in a container is an ordinary user/ : /\(rootless\)$/,
     );
     expect(of('trial sandbox')?.detail).toMatch(/^ran Python 3\.\d+\.\d+ in \d/);
-    expect(of('launch')?.detail).toMatch(/^detached: /);
+    expect(of('launch')?.detail).toMatch(/^(?:from a template: |detached: .*a template does not do: )/);
     expect(of('seccomp')?.detail).toMatch(/^strict: blocks user namespaces/);
     expect(of('memory limit')).toMatchObject({
       status: 'ok',

@@ -13,7 +13,7 @@ import {
 } from '../../src/sandbox/launch/launch-set-up.js';
 import { parseSettings } from '../../src/settings/environment/settings.js';
 import { hostFacts } from '../../src/settings/files/host-facts.js';
-import { ourContainers } from '../support/nothing-left.js';
+import { ourListed } from '../support/nothing-left.js';
 import { bridgeEnv, tempHome } from '../support/start-bridge.js';
 import { eventually, HANGS_MS, NEVER } from '../support/time.js';
 
@@ -65,7 +65,7 @@ it('a container that closes its streams and goes on is killed, and has not ended
   // A zombie, which the engine's monitor is about to reap, has ended.
   expect(states(pid ?? 0)).toMatch(/^[ZX]?$/);
   await sandbox[Symbol.asyncDispose]();
-  expect(await eventually(() => ourContainers(`name=${spec.name}`).length === 0)).toBe(true);
+  expect(await eventually(() => ourListed(`name=${spec.name}`).length === 0)).toBe(true);
 });
 
 it('it can be killed for as long as it lives, and its pid file stays until then', async () => {

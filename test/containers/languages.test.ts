@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Language, languages } from '../../src/settings/languages/records.js';
 import { isBuilt } from '../support/built-image.js';
-import { descendants, ourContainers, processesWith } from '../support/nothing-left.js';
+import { descendants, ourSandboxes, runningHarnesses } from '../support/nothing-left.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
 import { eventually, pause } from '../support/time.js';
 import { EXPECTED, LONG_TO_COMPILE, PROGRAMS } from './language-programs.js';
@@ -29,8 +29,8 @@ const execute = (language: string, code: string, timeout: number, signal?: Abort
     undefined,
     signal === undefined ? {} : { signal },
   );
-const isStarted = () => processesWith('/ipc/entrypoint.py').length > 0;
-const isGone = () => !isStarted() && ourContainers().length === 0 && descendants(bridge.pid).length === 0;
+const isStarted = () => runningHarnesses().length > 0;
+const isGone = () => !isStarted() && ourSandboxes().length === 0 && descendants(bridge.pid).length === 0;
 
 it.each(there)('$title: what tries to get out is held, and what is not its own hidden', async ({ name }) => {
   const { content } = await execute(name, PROGRAMS[name]?.attacks ?? '', 20);

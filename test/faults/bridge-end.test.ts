@@ -5,7 +5,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { ourContainers } from '../support/nothing-left.js';
+import { runningSandboxes } from '../support/nothing-left.js';
 import { hostileServer } from '../support/start-bridge.js';
 import { coldSandboxes, eventually, pause, until } from '../support/time.js';
 import type { Ended, RawBridge } from './raw-bridge.js';
@@ -18,7 +18,7 @@ const IN_TOOL = 'await mcp_h.hang()';
 async function busy(stage: Stage, code: string, options: Parameters<Stage['raw']>[0] = {}) {
   const bridge = await stage.raw({ servers: { h: hostileServer() }, ...options });
   const id = bridge.call(code, { servers: ['h'], timeout: 60 });
-  const running = () => ourContainers('status=running').some((name) => !name.includes('-try-'));
+  const running = () => runningSandboxes().some((name) => !name.includes('-try-'));
   expect(await eventually(running)).toBe(true);
   await pause(200);
   return { bridge, id };

@@ -2,7 +2,7 @@
 // is gone, and the next call is served.
 
 import { describe, expect } from 'vitest';
-import { ourContainers } from '../support/nothing-left.js';
+import { ourSandboxes, runningSandboxes } from '../support/nothing-left.js';
 import { hostileServer } from '../support/start-bridge.js';
 import { coldSandboxes, eventually, pause, until } from '../support/time.js';
 import { amount } from './ledger.js';
@@ -10,7 +10,7 @@ import type { RawBridge } from './raw-bridge.js';
 import { fault } from './stage.js';
 
 const running = async (bridge: RawBridge) => {
-  const name = () => ourContainers('status=running').some((each) => !each.includes('-try-'));
+  const name = () => runningSandboxes().some((each) => !each.includes('-try-'));
   expect(await eventually(name)).toBe(true);
   expect(bridge.child.exitCode).toBeNull();
   await pause(250);
@@ -81,7 +81,7 @@ describe('cancellation', () => {
         // Engine and OCI runtime are chosen, and the server is up, before anything is measured.
         await stage.answered(bridge.run('1', { servers: ['h'] }));
         for (let round = 0; round < rounds; round++) {
-          expect(await eventually(() => ourContainers().length === 0)).toBe(true);
+          expect(await eventually(() => ourSandboxes().length === 0)).toBe(true);
           // One that has started once is there at once: each round has its own.
           const wanted = servers.map((name) => (name === 'slow' ? `slow${round}` : name));
           const id = bridge.call(code, { servers: wanted, timeout: 60, progress: true });
@@ -89,7 +89,7 @@ describe('cancellation', () => {
           const before = bridge.received.length;
           for (let n = 0; n < times; n++) bridge.cancel(id);
           if (reach !== undefined) {
-            expect(await eventually(() => ourContainers().length === 0)).toBe(true);
+            expect(await eventually(() => ourSandboxes().length === 0)).toBe(true);
           }
           if (title === 'in a tool call') {
             const told = await stage.answered(

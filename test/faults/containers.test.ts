@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { MAX_FILE_BYTES } from '../../src/wire/frames.js';
 import { REACH_SECONDS } from '../front-door/reached.js';
-import { ourContainers } from '../support/nothing-left.js';
+import { runningSandboxes } from '../support/nothing-left.js';
 import type { Payload, TestBridge } from '../support/start-bridge.js';
 import { coldSandboxes, eventually, pause, until } from '../support/time.js';
 import { amount } from './ledger.js';
@@ -22,7 +22,7 @@ async function theContainer(): Promise<Processes> {
   let found: Processes | undefined;
   const look = () => {
     // Not the one in which an OCI runtime is tried.
-    const name = ourContainers('status=running').find((each) => !each.includes('-try-')) ?? '';
+    const name = runningSandboxes().find((each) => !each.includes('-try-')) ?? '';
     if (name === '') return false;
     try {
       const [first = 0, monitor = 0] = podman('inspect', '--format={{.State.Pid}} {{.State.ConmonPid}}', name)

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { SessionFiles } from '../../src/run/sessions/session-file.js';
 import { REACH_SECONDS } from '../front-door/reached.js';
-import { ourContainers } from '../support/nothing-left.js';
+import { runningSandboxes } from '../support/nothing-left.js';
 import { isHeld } from '../support/processes.js';
 import type { TestBridge } from '../support/start-bridge.js';
 import { eventually } from '../support/time.js';
@@ -288,7 +288,7 @@ describe('more than there may be', () => {
         await begin(stage, caller, name);
         expect(recordsOf(caller, all).length).toBeLessThanOrEqual(MOST + 1);
       }
-      const running = () => ourContainers('status=running').length;
+      const running = () => runningSandboxes().length;
       expect(await eventually(() => running() <= MOST), 'the others are gone').toBe(true);
       const why = new RegExp(`only ${MOST} sessions may exist at once .*, and it was idle for longest`);
       for (const name of all.slice(0, -MOST)) {

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ourContainers } from '../support/nothing-left.js';
+import { ourContainers, runningSandboxes } from '../support/nothing-left.js';
 import {
   bridgeEnv,
   hostileServer,
@@ -126,7 +126,7 @@ describe('an agent that stops reading', () => {
         params: { name: 'run_python', arguments: { code, timeout: 5 } },
       });
     expect(await eventually(() => ourContainers().length > 0)).toBe(true);
-    expect(await eventually(() => ourContainers('status=running').length === 0)).toBe(true);
+    expect(await eventually(() => runningSandboxes().length === 0)).toBe(true);
     const ids: number[] = [];
     let rest = '';
     child.stdout.on('data', (chunk: Buffer) => {

@@ -1,11 +1,14 @@
 // Interpreters that wait for their program: each program finds, does and says what it does in one that was started for it.
 // Through a real client, in real images; skipped where nobody has built them.
 
+import { execFileSync } from 'node:child_process';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readText } from '../../src/base/files/read-text.js';
+import { firstOfAnyBundle } from '../../src/engine/machine/bundles.js';
 import { suiteWithImage } from '../support/built-image.js';
 import { engineCommand } from '../support/engine-under-test.js';
-import { ourContainers } from '../support/nothing-left.js';
+import { descendantPids, descendants, runningSandboxes } from '../support/nothing-left.js';
 import { hostileServer, type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { eventually, HANGS_MS } from '../support/time.js';
 
@@ -207,16 +210,38 @@ function said(payload: Payload) {
   return { ...rest, stderr, summary: summary.replace(/[\d.]+ s/, 'some time') };
 }
 
-/** The sandbox in which its interpreter waits; '' for none. One that is on its way out has no list of processes. */
-const waitingIn = (language: string): string =>
-  ourContainers('status=running').find((name) => {
-    try {
-      return WAITS[language]?.test(engineCommand('top', name, 'args'));
-    } catch {
-      return false;
-    }
-  }) ?? '';
-const isWaiting = (language: string): Promise<boolean> => eventually(() => waitingIn(language) !== '');
+/** Command lines of the processes in the sandbox of the bridge; the engine knows only of one that it has started. */
+function linesIn(bridge: TestBridge, name: string): string {
+  const first = firstOfAnyBundle(bridge.stateDir, name);
+  if (first !== undefined) return descendants(first.pid).join('\n');
+  try {
+    return engineCommand('top', name, 'args');
+  } catch {
+    // One that is on its way out has no list of processes.
+    return '';
+  }
+}
+
+/** Kills the processes of the sandbox whose program this is, from where the engine works. */
+function killIn(bridge: TestBridge, name: string, program: string): void {
+  const first = firstOfAnyBundle(bridge.stateDir, name);
+  if (first === undefined) {
+    engineCommand('exec', name, 'python3', '-c', KILL, program);
+    return;
+  }
+  const pids = descendantPids(first.pid).filter((pid) => programOf(pid) === program);
+  expect(pids).not.toEqual([]);
+  const kill = ['kill', '-9', ...pids.map(String)];
+  const [command = '', ...args] = process.getuid?.() === 0 ? kill : ['podman', 'unshare', ...kill];
+  execFileSync(command, args);
+}
+const programOf = (pid: number): string => (readText(`/proc/${pid}/cmdline`) ?? '').split('\0')[0] ?? '';
+
+/** The sandbox of the bridge in which its interpreter waits; '' for none. */
+const waitingIn = (bridge: TestBridge, language: string): string =>
+  runningSandboxes().find((name) => WAITS[language]?.test(linesIn(bridge, name))) ?? '';
+const isWaiting = (bridge: TestBridge, language: string): Promise<boolean> =>
+  eventually(() => waitingIn(bridge, language) !== '');
 
 describe.each([
   ['javascript', 'javascript'],
@@ -243,11 +268,11 @@ describe.each([
 
     it('does not wait before its first use, and does from then on', async () => {
       await warm.client.listTools();
-      expect(await eventually(() => ourContainers('status=running').length === 1)).toBe(true);
+      expect(await eventually(() => runningSandboxes().length === 1)).toBe(true);
       const command = async () =>
         (await run(warm, language, { code: COMMAND[language] ?? '' })).stdout?.join('\n');
       expect(await command()).not.toMatch(WAITS[language] as RegExp);
-      expect(await isWaiting(language)).toBe(true);
+      expect(await isWaiting(warm, language)).toBe(true);
       expect(await command()).toMatch(WAITS[language] as RegExp);
     });
 
@@ -258,15 +283,14 @@ describe.each([
           ? `puts ${seen}.inspect; ${seen} = 1`
           : `console.log(${seen} ?? 'nil'); ${seen} = 1`;
       for (let call = 0; call < CALLS; call++) {
-        expect(await isWaiting(language)).toBe(true);
+        expect(await isWaiting(warm, language)).toBe(true);
         expect((await run(warm, language, { code })).stdout).toEqual(['nil']);
       }
     });
 
     it('costs nobody a call when it dies while it waits', async () => {
-      expect(await isWaiting(language)).toBe(true);
-      const name = waitingIn(language);
-      engineCommand('exec', name, 'python3', '-c', KILL, language === 'ruby' ? 'ruby' : 'node');
+      expect(await isWaiting(warm, language)).toBe(true);
+      killIn(warm, waitingIn(warm, language), language === 'ruby' ? 'ruby' : 'node');
       const command = (await run(warm, language, { code: COMMAND[language] ?? '' })).stdout?.join('\n');
       expect(command).toContain('main.');
       expect(command).not.toMatch(WAITS[language] as RegExp);
@@ -274,7 +298,7 @@ describe.each([
 
     it.each(Object.entries(TABLES[language]))('%s: as in one that was started for it', async (_, program) => {
       const expected = said(await run(cold, language, program));
-      expect(await isWaiting(language)).toBe(true);
+      expect(await isWaiting(warm, language)).toBe(true);
       expect(said(await run(warm, language, program))).toEqual(expected);
     });
   });

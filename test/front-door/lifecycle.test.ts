@@ -5,7 +5,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { engineCommand } from '../support/engine-under-test.js';
-import { descendants, ourContainers, ourMonitors, processesWith } from '../support/nothing-left.js';
+import {
+  descendants,
+  ourContainers,
+  ourListed,
+  ourMonitors,
+  ourSandboxes,
+  processesWith,
+} from '../support/nothing-left.js';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { coldSandboxes, eventually, pause, until } from '../support/time.js';
 
@@ -21,13 +28,11 @@ afterEach(async () => {
   for (const bridge of open.splice(0)) await bridge[Symbol.asyncDispose]();
 });
 
-const instanceContainers = () => ourContainers();
-
 describe('cancellation', () => {
   it('removes the container, sends no answer, and cancels the downstream call', async () => {
     const bridge = await start({ h: hostileServer() });
     await bridge.run('1', { servers: ['h'] });
-    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
+    expect(await eventually(() => ourSandboxes().length === 0)).toBe(true);
     const controller = new AbortController();
     const told: string[] = [];
     const answer = bridge.run('await mcp_h.hang()', {
@@ -37,10 +42,10 @@ describe('cancellation', () => {
     });
     answer.catch(() => {});
     await until(() => told.some((message) => message.includes('in flight: h.hang')));
-    expect(instanceContainers()).toHaveLength(1);
+    expect(ourSandboxes()).toHaveLength(1);
     controller.abort();
     await expect(answer).rejects.toThrow();
-    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
+    expect(await eventually(() => ourSandboxes().length === 0)).toBe(true);
     const after = await bridge.run('len(await mcp_h.cancelled())', { servers: ['h'] });
     expect(after).toMatchObject({ status: 'success', result: expect.any(Number) });
     expect(after.result).toBeGreaterThan(0);
@@ -55,7 +60,7 @@ describe('cancellation', () => {
       setTimeout(() => controller.abort(), coldSandboxes(part));
       await expect(answer).rejects.toThrow();
     }
-    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
+    expect(await eventually(() => ourSandboxes().length === 0)).toBe(true);
     expect(await bridge.run('1')).toMatchObject({ status: 'success' });
   });
 });
@@ -81,10 +86,10 @@ describe('the end of the bridge', () => {
     const mark = bridge.home;
     const answer = bridge.run('import time; time.sleep(60)', { servers: ['h'] });
     answer.catch(() => {});
-    expect(await eventually(() => instanceContainers().length === 1)).toBe(true);
+    expect(await eventually(() => ourSandboxes().length === 1)).toBe(true);
     const { pid } = bridge;
     await bridge[Symbol.asyncDispose]();
-    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
+    expect(await eventually(() => ourContainers().length === 0)).toBe(true);
     expect(await eventually(() => !existsSync(`/proc/${pid}`))).toBe(true);
     expect(processesWith(mark)).toEqual([]);
   });
@@ -95,12 +100,12 @@ describe('the end of the bridge', () => {
       const bridge = await start({ h: hostileServer() });
       const answer = bridge.run('await mcp_h.hang()', { servers: ['h'] });
       answer.catch(() => {});
-      expect(await eventually(() => instanceContainers().length === 1)).toBe(true);
+      expect(await eventually(() => ourSandboxes().length === 1)).toBe(true);
       const children = descendants(bridge.pid).length;
       expect(children).toBeGreaterThan(0);
       process.kill(bridge.pid, signal);
       expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`))).toBe(true);
-      expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
+      expect(await eventually(() => ourContainers().length === 0)).toBe(true);
       // The engine's monitor goes a moment after its container.
       const runDir = join(bridge.stateDir, 'run');
       await eventually(() => processesWith(runDir).length === 0);
@@ -112,9 +117,9 @@ describe('the end of the bridge', () => {
     const bridge = await start({});
     const answer = bridge.run('while True: pass', { timeout: 60 });
     answer.catch(() => {});
-    expect(await eventually(() => instanceContainers().length === 1)).toBe(true);
+    expect(await eventually(() => ourSandboxes().length === 1)).toBe(true);
     process.kill(bridge.pid, 'SIGKILL');
-    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
+    expect(await eventually(() => ourContainers().length === 0)).toBe(true);
   });
 
   it("sweeps a dead bridge's container and leaves a living one's alone", async () => {
@@ -134,10 +139,10 @@ describe('the end of the bridge', () => {
     try {
       const bridge = await start({});
       await bridge.run('1');
-      expect(await eventually(() => !ourContainers().includes(dead))).toBe(true);
-      expect(ourContainers()).toContain(living);
+      expect(await eventually(() => !ourListed().includes(dead))).toBe(true);
+      expect(ourListed()).toContain(living);
     } finally {
-      for (const name of ourContainers()) if ([dead, living].includes(name)) engineCommand('rm', '-f', name);
+      for (const name of ourListed()) if ([dead, living].includes(name)) engineCommand('rm', '-f', name);
     }
   });
 });
@@ -172,7 +177,7 @@ describe('a container that is being made', () => {
       expect(await eventually(() => !existsSync(`/proc/${bridge.pid}`))).toBe(true);
       await bridge[Symbol.asyncDispose]();
     }
-    expect(await eventually(() => instanceContainers().length === 0)).toBe(true);
+    expect(await eventually(() => ourContainers().length === 0)).toBe(true);
     // The engine's monitor knows of containers that the engine does not.
     expect(await eventually(() => ourMonitors().length === 0)).toBe(true);
   });

@@ -2,7 +2,7 @@
 // that did run can make a used sandbox pass for an unused one.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ourContainers } from '../support/nothing-left.js';
+import { ourSandboxes, runningSandboxes } from '../support/nothing-left.js';
 import { hostileServer, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { eventually } from '../support/time.js';
 
@@ -22,11 +22,11 @@ afterAll(() => bridge[Symbol.asyncDispose]());
 /** The container that waits, alone. No name is given twice. */
 let waiting: string;
 beforeEach(async () => {
-  const alone = () => ourContainers().length === 1 && ourContainers('status=running').length === 1;
+  const alone = () => ourSandboxes().length === 1 && runningSandboxes().length === 1;
   expect(await eventually(alone)).toBe(true);
-  [waiting = ''] = ourContainers();
+  [waiting = ''] = ourSandboxes();
 });
-const isGone = () => eventually(() => !ourContainers().includes(waiting));
+const isGone = () => eventually(() => !ourSandboxes().includes(waiting));
 
 /** Code that takes the compiler seconds, and little memory: each `finally` is compiled twice, so the depth doubles it. */
 const DEPTH = 12;
@@ -50,7 +50,7 @@ describe('a program that does not pass', () => {
       const payload = await bridge.run(code, { servers: ['h'] });
       expect(payload).toMatchObject({ status: 'validation_error', ...expected });
       expect(payload).not.toHaveProperty('stdout');
-      expect(ourContainers('status=running')).toEqual([waiting]);
+      expect(runningSandboxes()).toEqual([waiting]);
     }
     expect(await bridge.run('await mcp_h.echo(text="x")', { servers: ['h'] })).toMatchObject({
       status: 'success',

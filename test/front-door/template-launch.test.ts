@@ -1,4 +1,4 @@
-// Sandboxes that the OCI runtime starts from a template (MCP_BRIDGE_LAUNCH=template): the answers, the walls and the ends are those of
+// Sandboxes that the OCI runtime starts from a template, as it is where nobody has said otherwise (MCP_BRIDGE_LAUNCH): the answers, the walls and the ends are those of
 // sandboxes that the engine starts. Each test waits until its calls come from a template, which shows in the root that code sees.
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -7,35 +7,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { readText } from '../../src/base/files/read-text.js';
 import { firstOfAnyBundle } from '../../src/engine/machine/bundles.js';
 import { engineCommand } from '../support/engine-under-test.js';
-import { ourContainers, processesWith } from '../support/nothing-left.js';
-import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
+import { ourContainers, ourListed, processesWith } from '../support/nothing-left.js';
+import { type TestBridge, tempHome } from '../support/start-bridge.js';
 import { coldSandboxes, eventually, pause, until } from '../support/time.js';
+import { isFromTemplate, ROOT, TemplateBridges } from './from-template.js';
 import { REACH_SECONDS } from './reached.js';
 
-const open: TestBridge[] = [];
-/** With a state directory of its own. */
-async function start(more: Readonly<Record<string, string>> = {}): Promise<TestBridge> {
-  const env = {
-    MCP_BRIDGE_LAUNCH: 'template',
-    MCP_BRIDGE_WARM: '0',
-    MCP_BRIDGE_STATE_DIR: join(tempHome(), 'state'),
-    ...more,
-  };
-  const bridge = await startBridge({}, { env });
-  open.push(bridge);
-  return bridge;
-}
-afterEach(async () => {
-  for (const bridge of open.splice(0)) await bridge[Symbol.asyncDispose]();
-});
-
-const ROOT = `
-def root():
-    line = next(line for line in open('/proc/self/mountinfo') if line.split()[4] == '/')
-    return 'template' if ':.' in line.rsplit('lowerdir=', 1)[-1].split(',')[0] else 'engine'
-`;
-const isFromTemplate = async (bridge: TestBridge): Promise<boolean> =>
-  (await bridge.run(`${ROOT}root()`)).result === 'template';
+const bridges = new TemplateBridges();
+const start = (more: Readonly<Record<string, string>> = {}): Promise<TestBridge> => bridges.start(more);
+afterEach(() => bridges[Symbol.asyncDispose]());
 
 /** A bridge whose next call comes from a template, and that has no sandbox left. */
 async function started(more: Readonly<Record<string, string>> = {}): Promise<TestBridge> {
@@ -82,7 +62,7 @@ describe('a sandbox from a template', () => {
     const answer = bridge.run('import time; time.sleep(60)');
     answer.catch(() => {});
     await until(() => noted(bridge).length === 1);
-    expect(ourContainers()).toEqual(templates());
+    expect(ourListed()).toEqual(templates());
     expect(templates()).toHaveLength(1);
   });
 

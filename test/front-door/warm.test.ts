@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { RawBridge } from '../faults/raw-bridge.js';
 import { isBuilt } from '../support/built-image.js';
 import { engineCommand, engineUnderTest } from '../support/engine-under-test.js';
-import { ourContainers } from '../support/nothing-left.js';
+import { ourContainers, ourSandboxes, runningSandboxes } from '../support/nothing-left.js';
 import { type Payload, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { eventually, pause } from '../support/time.js';
 
@@ -21,7 +21,7 @@ afterEach(async () => {
   expect(await eventually(() => ourContainers().length === 0)).toBe(true);
 });
 
-const waiting = (count: number) => eventually(() => ourContainers('status=running').length === count);
+const waiting = (count: number) => eventually(() => runningSandboxes().length === count);
 
 /** A bridge with its sandboxes waiting. */
 async function warm(count: number): Promise<TestBridge> {
@@ -34,9 +34,9 @@ async function warm(count: number): Promise<TestBridge> {
 describe('filling', () => {
   it('begins when the client has listed the tools, and is made up for after a run', async () => {
     const bridge = await warm(2);
-    const [before] = [ourContainers()];
+    const [before] = [ourSandboxes()];
     expect(await bridge.run('1 + 1')).toMatchObject({ status: 'success', result: 2 });
-    expect(await eventually(() => before.some((name) => !ourContainers().includes(name)))).toBe(true);
+    expect(await eventually(() => before.some((name) => !ourSandboxes().includes(name)))).toBe(true);
     expect(await waiting(2)).toBe(true);
   });
 
@@ -45,16 +45,16 @@ describe('filling', () => {
     bridge.request('tools/list');
     await bridge[Symbol.asyncDispose]();
     await pause(600);
-    expect(ourContainers()).toEqual([]);
+    expect(ourSandboxes()).toEqual([]);
   });
 
   it('is off with MCP_BRIDGE_WARM=0, and runs work the same', async () => {
     const bridge = await start({ MCP_BRIDGE_WARM: '0' });
     await bridge.client.listTools();
     expect(await bridge.run('2 + 2')).toMatchObject({ status: 'success', result: 4 });
-    expect(await eventually(() => ourContainers().length === 0)).toBe(true);
+    expect(await eventually(() => ourSandboxes().length === 0)).toBe(true);
     await pause(700);
-    expect(ourContainers()).toEqual([]);
+    expect(ourSandboxes()).toEqual([]);
   });
 });
 
@@ -106,16 +106,16 @@ for p in ("/tmp/token", "/workspace/token", "/dev/shm/token"):
 describe('what waits may have changed', () => {
   it('a sandbox that died while it waited is noticed and replaced', async () => {
     const bridge = await warm(1);
-    const [name = ''] = ourContainers();
+    const [name = ''] = ourSandboxes();
     engineCommand('kill', name);
     expect(await bridge.run('3 + 3')).toMatchObject({ status: 'success', result: 6 });
-    expect(await eventually(() => !ourContainers().includes(name))).toBe(true);
+    expect(await eventually(() => !ourSandboxes().includes(name))).toBe(true);
     expect(await waiting(1)).toBe(true);
   });
 
   it('a sandbox of images as they were before is not handed out', async () => {
     const bridge = await warm(1);
-    const [name = ''] = ourContainers();
+    const [name = ''] = ourSandboxes();
     const image = engineCommand(
       'inspect',
       `--format=${isDocker ? '{{.Config.Image}}' : '{{.ImageName}}'}`,
@@ -125,7 +125,7 @@ describe('what waits may have changed', () => {
     try {
       expect(await bridge.run('4 + 4')).toMatchObject({ status: 'success', result: 8 });
       // The one that waited was ended unused: its place is taken by another.
-      expect(await eventually(() => !ourContainers().includes(name))).toBe(true);
+      expect(await eventually(() => !ourSandboxes().includes(name))).toBe(true);
       expect(bridge.stderr()).not.toContain('fault');
     } finally {
       const remove = isDocker ? ['rmi'] : ['untag', image];

@@ -2,7 +2,7 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, expect, it } from 'vitest';
-import { ourContainers, processesWith } from '../support/nothing-left.js';
+import { ourListed, processesWith } from '../support/nothing-left.js';
 import { npmServer, type Payload } from '../support/start-bridge.js';
 import { coldSandboxes, eventually, HANGS_MS, until } from '../support/time.js';
 import { Desk, type TestWindow, textOf } from '../support/windows.js';
@@ -67,7 +67,7 @@ it('hear that a run was under way when the bridge was killed, whose container go
   const other = await desk.open();
   const before = await desk.pid();
   const lost = run(window, 'import time\nprint("begun", flush=True)\ntime.sleep(60)');
-  const isRunning = () => ourContainers(`label=mcp-sandbox-bridge.owner-pid=${before}`).length > 0;
+  const isRunning = () => ourListed(`label=mcp-sandbox-bridge.owner-pid=${before}`).length > 0;
   expect(await eventually(isRunning)).toBe(true);
   process.kill(before, 'SIGKILL');
   const answer = await lost;

@@ -64,7 +64,7 @@ it('an empty environment gives the documented defaults', () => {
     saveTools: true,
     record: { seconds: 3600, bytes: 4 * 1024 ** 2 },
     keepSeconds: 3600,
-    launch: 'engine',
+    launch: 'auto',
     keepBytes: 256 * 1024 ** 2,
     audit: 'on',
     auditBytes: 64 * 1024 ** 2,

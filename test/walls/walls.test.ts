@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { whyLeftOut } from '../remote/left-out.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
-import { descendants, ourContainers } from '../support/nothing-left.js';
+import { descendants, isOfTemplate, ourSandboxes } from '../support/nothing-left.js';
 import { bridgeEnv, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 import { eventually, HANGS_MS, until } from '../support/time.js';
 import { attacks } from './attacks/all.js';
@@ -16,7 +16,7 @@ import { isFailure, type Judged, judge, summarize, summaryLine } from './report.
 import { runAttacks } from './table.js';
 import { World } from './world.js';
 
-const { WALLS_ONLY, WALLS_JSON, WALLS_RUNTIME, WALLS_LAUNCH = 'engine' } = process.env;
+const { WALLS_ONLY, WALLS_JSON, WALLS_RUNTIME, WALLS_LAUNCH = 'auto' } = process.env;
 /** Of limits that nothing enforces; also where the engine under test has none to give. */
 const WALLS_ACCEPT =
   process.env['WALLS_ACCEPT'] ?? engineUnderTest.environment['MCP_BRIDGE_ACCEPT_UNENFORCED'];
@@ -32,7 +32,7 @@ const SETTINGS = {
   MCP_BRIDGE_WARM: '0',
   MCP_BRIDGE_MEMORY: isGvisor ? '384m' : '192m',
   MCP_BRIDGE_PIDS: isGvisor ? '192' : '64',
-  MCP_BRIDGE_LOG_LEVEL: 'warn',
+  MCP_BRIDGE_LOG_LEVEL: 'info',
   MCP_BRIDGE_CONCURRENCY: '4',
   // A batch runs many probes, one after the other.
   MCP_BRIDGE_MAX_TIMEOUT: '250',
@@ -51,6 +51,8 @@ let world: World;
 let containers: RawContainers;
 let bridge: TestBridge;
 let descriptors = 0;
+/** Whether sandboxes come from a template, which is known once one does, or the bridge has said why none will. */
+let comeFromTemplate = false;
 const judged: Judged[] = [];
 
 const openDescriptors = (): number => readdirSync(`/proc/${bridge.pid}/fd`).length;
@@ -63,10 +65,11 @@ beforeAll(async () => {
   });
   // Both servers are up from here on.
   await bridge.run('1', { servers: ['open', 'shut'] });
-  if (WALLS_LAUNCH === 'template') await until(isFromTemplate);
-  await eventually(() => left().length === 0);
+  if (WALLS_LAUNCH !== 'engine' && engineUnderTest.kind === 'local') await until(knowsLaunch);
+  if (WALLS_LAUNCH === 'template') expect(comeFromTemplate).toBe(true);
+  await eventually(() => ourSandboxes().length === 0);
   // How many pipes wait for containers (stdio-pipes.ts) depends on how many have been started; of the first one most are left.
-  descriptors = openDescriptors() + (WALLS_LAUNCH === 'template' ? 9 : 0);
+  descriptors = openDescriptors() + (comeFromTemplate ? 9 : 0);
 });
 
 afterAll(async () => {
@@ -109,9 +112,9 @@ describe.each(groups)('%s', (group) => {
 
   it('leaves nothing behind, and the next run is well', async () => {
     expect(await bridge.run('6 * 7')).toMatchObject({ status: 'success', result: 42 });
-    if (WALLS_LAUNCH === 'template') expect(await isFromTemplate()).toBe(true);
-    await eventually(() => left().length === 0);
-    expect(left()).toEqual([]);
+    expect(await isFromTemplate()).toBe(comeFromTemplate);
+    await eventually(() => ourSandboxes().length === 0);
+    expect(ourSandboxes()).toEqual([]);
     const servers = (line: string) => line.includes('marking-server');
     await eventually(() => descendants(bridge.pid).filter((line) => !servers(line)).length === 0);
     expect(descendants(bridge.pid).filter((line) => !servers(line))).toEqual([]);
@@ -124,9 +127,10 @@ describe.each(groups)('%s', (group) => {
   });
 });
 
-const isOfTemplate = (name: string): boolean => /-template(?:\.|$)/.test(name);
-/** Containers of our bridges, but for the template, which waits as long as its bridge lives. */
-const left = (): string[] => ourContainers().filter((name) => !isOfTemplate(name));
+async function knowsLaunch(): Promise<boolean> {
+  comeFromTemplate = await isFromTemplate();
+  return comeFromTemplate || bridge.stderr().includes("started by the engine's client");
+}
 
 /** Whether a call comes from a template, by the root that its code sees. */
 const isFromTemplate = async (): Promise<boolean> =>

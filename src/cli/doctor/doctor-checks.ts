@@ -253,7 +253,9 @@ export const CHECKS: readonly Check[] = [
       const why = await whyNoTemplate();
       return why === undefined
         ? ok('from a template: the OCI runtime starts sandboxes, and one was tried')
-        : warn(`${launch}, each by the engine, since a template does not do: ${why}`, TEMPLATE_REMEDY);
+        : settings.launch === 'auto'
+          ? ok(`${launch}: ${reason}; each by the engine, since a template does not do: ${why}`)
+          : warn(`${launch}, each by the engine, since a template does not do: ${why}`, TEMPLATE_REMEDY);
     },
   },
   {

@@ -88,6 +88,8 @@ export interface OtherLaunch extends AsyncDisposable {
   start(spec: SandboxSpec): Container | undefined;
   /** As Engine.prepare. */
   prepare(spec: SandboxSpec): Promise<string | undefined>;
+  /** As Engine.giveUp. */
+  giveUp(spec: SandboxSpec): boolean;
 }
 
 /** All that another way to start containers has of an engine. */
@@ -103,6 +105,8 @@ export type OtherLaunchParts = {
   ) => Promise<{ readonly id: string; readonly configPath: string; readonly root: string }>;
   readonly imageStamp: () => string;
   readonly tellTrouble: (message: string) => void;
+  /** Tells why the client starts containers. */
+  readonly tellByClient: (why: string) => void;
 };
 
 export class CliEngine implements Engine {
@@ -116,6 +120,7 @@ export class CliEngine implements Engine {
   readonly whyUnreachable: Engine['whyUnreachable'];
   readonly factsOf: Engine['factsOf'];
   readonly prepare: Engine['prepare'];
+  readonly giveUp: Engine['giveUp'];
   readonly #otherLaunch: OtherLaunch | undefined;
   readonly #dialect: EngineDialect;
   readonly #place: (typeof PLACES)['here' | 'elsewhere'];
@@ -151,10 +156,11 @@ export class CliEngine implements Engine {
       tellTrouble: (message) => this.#tellTrouble(message),
     });
     if (this.#place.isHere) {
-      if (ociRuntime === undefined || options.launch !== 'template') return;
+      if (ociRuntime === undefined || (options.launch ?? 'engine') === 'engine') return;
       const other = openOther?.(this.#otherParts(ociRuntime));
       this.#otherLaunch = other;
       this.prepare = other && ((spec) => other.prepare(spec));
+      this.giveUp = other && ((spec) => other.giveUp(spec));
       return;
     }
     const { images } = this;
@@ -197,6 +203,7 @@ export class CliEngine implements Engine {
       },
       imageStamp: () => this.imageStamp(),
       tellTrouble: (message) => this.#tellTrouble(message),
+      tellByClient: (why) => this.#options.observer({ type: 'engine.byClient', why }),
     };
   }
 

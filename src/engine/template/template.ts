@@ -3,13 +3,15 @@
 // runs, sandboxes of its profile are started from its configuration and its root. The first one is a trial, and is held
 // against the template itself.
 
-import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError } from '../../base/errors.js';
 import { run } from '../../base/process/process.js';
 import type { OtherLaunchParts } from '../client/cli-engine.js';
 import type { Container, SandboxSpec } from '../engine.js';
-import { notesIn, runtimeFileIn } from '../machine/bundles.js';
+import { isNoted, notesIn, runtimeFileIn } from '../machine/bundles.js';
+import { CONTROLS, groupLimit } from '../machine/enforcement.js';
 import { monitorOf } from '../machine/first-process.js';
 import { bundleIn, runtimeWords } from './clock.js';
 import {
@@ -28,6 +30,9 @@ import { firstDifference } from './walls-seen.js';
 const GREETS_WITHIN_MS = 60_000;
 const READ_WITHIN_MS = 15_000;
 const MAX_SAID_CHARS = 1_000;
+/** How long a control group may be there after its sandbox: systemd removes it in its own time. */
+const REMOVED_WITHIN_MS = 5_000;
+const REMOVED_POLL_MS = 50;
 
 /** A file that the engine has made for the container; its owner as the engine's own OCI runtime sees it. */
 type OwnFile = { readonly bytes: Buffer; readonly uid: number; readonly gid: number; readonly mode: number };
@@ -39,10 +44,19 @@ export class Template implements AsyncDisposable {
   readonly #config: OciConfig;
   readonly #files: ReadonlyMap<string, OwnFile>;
   readonly #enter: readonly string[];
+  /** At the latest when the engine's own clock for it began to run. */
+  readonly #madeAt: number;
+  readonly #livesMs: number;
 
-  private constructor(parts: OtherLaunchParts, container: Container, { id, config, files, enter }: Found) {
+  private constructor(
+    parts: OtherLaunchParts,
+    { container, madeAt, livesMs }: UntriedTemplate,
+    { id, config, files, enter }: Found,
+  ) {
     this.#parts = parts;
     this.#container = container;
+    this.#madeAt = madeAt;
+    this.#livesMs = livesMs;
     this.#id = id;
     this.#config = config;
     this.#files = files;
@@ -51,10 +65,12 @@ export class Template implements AsyncDisposable {
 
   /** Made, and tried by a sandbox that greets. Throws what stands in the way. */
   static async make(parts: OtherLaunchParts, spec: SandboxSpec): Promise<Template> {
+    const madeAt = performance.now();
     const container = parts.startByClient(spec);
     try {
       await greeting(container);
-      const template = new Template(parts, container, await look(parts, container));
+      const waiting = { container, madeAt, livesMs: spec.deadManSeconds * 1000 };
+      const template = new Template(parts, waiting, await look(parts, container));
       await template.#try(spec);
       return template;
     } catch (thrown) {
@@ -66,6 +82,11 @@ export class Template implements AsyncDisposable {
   /** False when somebody has ended or removed it. */
   get isRunning(): boolean {
     return this.#container.isRunning;
+  }
+
+  /** Time until it has lived for this part of the time that the engine gives it; negative afterwards. */
+  msUntil(part: number): number {
+    return this.#madeAt + part * this.#livesMs - performance.now();
   }
 
   /** A sandbox with the walls of the template, called as `spec` says. Throws E_STATE, as a full disk does. */
@@ -109,13 +130,38 @@ export class Template implements AsyncDisposable {
 
   /** Throws where no sandbox starts from it, or where one is not held as the template itself is. */
   async #try(spec: SandboxSpec): Promise<void> {
-    await using trial = this.start({ ...spec, name: `${spec.name}-trial` });
-    await greeting(trial);
-    const [ours, engines] = [trial.pid, this.#container.pid];
-    if (ours === undefined || engines === undefined) throw unfitError('it has ended');
-    const difference = firstDifference(engines, ours);
-    if (difference !== undefined)
-      throw unfitError(`what the kernel says of a sandbox from it differs: ${difference}`);
+    const name = `${spec.name}-trial`;
+    let groups: readonly string[] = [];
+    {
+      await using trial = this.start({ ...spec, name });
+      await greeting(trial);
+      const [ours, engines] = [trial.pid, this.#container.pid];
+      if (ours === undefined || engines === undefined) throw unfitError('it has ended');
+      const difference = firstDifference(engines, ours);
+      if (difference !== undefined)
+        throw unfitError(`what the kernel says of a sandbox from it differs: ${difference}`);
+      groups = ownGroups(ours, name);
+    }
+    if (isNoted(notesIn(this.#parts.runDir()), name)) throw unfitError('a sandbox from it cannot be removed');
+    const left = await firstLeft(groups);
+    if (left !== undefined) throw unfitError(`a sandbox from it leaves its control group: ${left}`);
+  }
+}
+
+/** A template before it has been looked at. */
+type UntriedTemplate = { readonly container: Container; readonly madeAt: number; readonly livesMs: number };
+
+/** Folders of the control groups that hold the sandbox `name`, of the first process `pid`, and no other. */
+const ownGroups = (pid: number, name: string): readonly string[] =>
+  CONTROLS.flatMap((control) => groupLimit(pid, control)?.dir ?? []).filter((dir) => dir.includes(name));
+
+/** The first of these folders that is not removed soon; undefined where all are. */
+async function firstLeft(folders: readonly string[]): Promise<string | undefined> {
+  const until = performance.now() + REMOVED_WITHIN_MS;
+  for (;;) {
+    const left = folders.find((folder) => existsSync(folder));
+    if (left === undefined || performance.now() > until) return left;
+    await sleep(REMOVED_POLL_MS);
   }
 }
 

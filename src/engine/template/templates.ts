@@ -1,6 +1,7 @@
 // The templates of one engine: which profile has one, when one is made, and why sandboxes are started by the engine's client
 // where they are. A template is made behind the second sandbox of its profile, since many a bridge starts one alone; until it
-// has been tried, and where it does not do, the client starts what there is to start.
+// has been tried, and where it does not do, the client starts what there is to start. A template is a container like any other, so
+// the engine's own clock ends it, at the latest when it would end a sandbox; one that is in use is followed by another before.
 
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { environmentWith } from '../../base/process/process.js';
@@ -17,6 +18,11 @@ const MOST = 6;
 /** How many templates may be lost before the client starts everything: somebody wants them gone. */
 const MOST_LOST = 20;
 const MAX_SAID_CHARS = 300;
+/** A sandbox of a session may live for hours, and its template waits no longer than others for somebody to use it. */
+const LIVES_AT_MOST_SECONDS = 900;
+/** Parts of the time that the engine lets a template live: after which it is made anew where it is used, and after which it ends. */
+const OLD_AFTER = 0.5;
+const ENDS_AFTER = 0.9;
 /** Where engines look for OCI runtimes besides the PATH. */
 const USUAL_PLACES = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/sbin', '/bin'];
 
@@ -29,6 +35,8 @@ export class Templates implements OtherLaunch {
   readonly #entries = new Map<string, Entry>();
   readonly #ending = new Set<Promise<void>>();
   readonly #unfit: string | undefined;
+  /** The templates from which containers of these specs were started. */
+  readonly #sources = new WeakMap<SandboxSpec, Template>();
   #stamp = '';
   #lost = 0;
   #isClosed = false;
@@ -38,19 +46,28 @@ export class Templates implements OtherLaunch {
     const found = findProgram(parts.runtime.name, env);
     this.#parts = { ...parts, runtime: { ...parts.runtime, name: found ?? parts.runtime.name } };
     this.#unfit = whyNever(parts, env);
+    if (this.#unfit !== undefined) this.#parts.tellByClient(this.#unfit);
   }
 
   start(spec: SandboxSpec): Container | undefined {
     if (this.#isClosed || this.whyByClient(spec) !== undefined) return undefined;
     const { entry, isNew } = this.#entryOf(spec);
     if (entry.template?.isRunning === false) this.#lose(entry, 'it was ended');
-    if (entry.template !== undefined) return this.#startFrom(entry.template, entry, spec);
-    const isToBeMade = !isNew && entry.making === undefined && entry.refusedBecause === undefined;
-    if (isToBeMade) entry.making = this.#make(entry, spec);
-    return undefined;
+    const { template } = entry;
+    const isWanted = template === undefined ? !isNew : template.msUntil(OLD_AFTER) < 0;
+    if (isWanted && entry.refusedBecause === undefined) entry.making ??= this.#make(entry, spec);
+    return template && this.#startFrom(template, spec);
   }
 
-  /** The reason why the client starts such a sandbox whatever is tried; undefined where a template can be. */
+  giveUp(spec: SandboxSpec): boolean {
+    const template = this.#sources.get(spec);
+    if (template === undefined) return false;
+    for (const entry of this.#entries.values())
+      if (entry.template === template) this.#lose(entry, 'a sandbox did not start from it');
+    return true;
+  }
+
+  /** Reason why the client starts such a sandbox whatever is tried; undefined where a template can be. */
   whyByClient({ network, volumes }: SandboxSpec): string | undefined {
     if (this.#unfit !== undefined) return this.#unfit;
     if (this.#lost >= MOST_LOST) return `${this.#lost} templates were lost`;
@@ -73,9 +90,10 @@ export class Templates implements OtherLaunch {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    for (const entry of this.#entries.values()) this.#end(entry);
+    for (const entry of this.#entries.values()) this.#forget(entry);
     this.#entries.clear();
-    await Promise.all(this.#ending);
+    // One that is being made is among them, and ends when it is made.
+    while (this.#ending.size > 0) await Promise.all(this.#ending);
   }
 
   #entryOf(spec: SandboxSpec): { readonly entry: Entry; readonly isNew: boolean } {
@@ -89,13 +107,10 @@ export class Templates implements OtherLaunch {
     return { entry, isNew: known === undefined };
   }
 
-  #startFrom(template: Template, entry: Entry, spec: SandboxSpec): Container | undefined {
+  #startFrom(template: Template, spec: SandboxSpec): Container | undefined {
     try {
       const sandbox = template.start(spec);
-      void sandbox.exited.then(({ code, signal }) => {
-        const hasFailed = (code ?? 0) !== 0 || signal !== undefined;
-        if (hasFailed && entry.template === template) this.#lose(entry, 'no sandbox starts from it any more');
-      });
+      this.#sources.set(spec, template);
       return sandbox;
     } catch (thrown) {
       if (thrown instanceof BridgeError) throw thrown;
@@ -107,20 +122,18 @@ export class Templates implements OtherLaunch {
   /** Never rejects. */
   async #make(entry: Entry, spec: SandboxSpec): Promise<void> {
     try {
+      const deadManSeconds = Math.min(spec.deadManSeconds, LIVES_AT_MOST_SECONDS);
       const template = await Template.make(this.#parts, {
         ...spec,
         name: `${spec.name}-template`,
-        deadManSeconds: 0,
+        deadManSeconds,
       });
+      this.#end(entry);
       entry.template = template;
-      // Its profile was forgotten meanwhile, or all of it has ended.
-      if (this.#isClosed) this.#end(entry);
+      this.#endInTime(entry, template);
     } catch (thrown) {
       entry.refusedBecause = clip(messageOf(thrown), MAX_SAID_CHARS);
-      if (!this.#isClosed)
-        this.#parts.tellTrouble(
-          `sandboxes are started by the engine's client, since a template does not do: ${entry.refusedBecause}`,
-        );
+      if (!this.#isClosed) this.#parts.tellByClient(`a template does not do: ${entry.refusedBecause}`);
     } finally {
       delete entry.making;
     }
@@ -132,12 +145,30 @@ export class Templates implements OtherLaunch {
     this.#end(entry);
   }
 
+  /** Before the engine does; one that nobody has used of late has not been made anew. */
+  #endInTime(entry: Entry, template: Template): void {
+    setTimeout(() => {
+      if (entry.template === template) this.#end(entry);
+    }, template.msUntil(ENDS_AFTER)).unref();
+  }
+
+  /** Behind everybody's back; disposal waits for it. */
   #end(entry: Entry): void {
-    const { template, making } = entry;
+    const { template } = entry;
     delete entry.template;
-    const ending = (making ?? Promise.resolve())
-      .then(() => (template ?? entry.template)?.[Symbol.asyncDispose]())
-      .finally(() => this.#ending.delete(ending));
+    const ending = Promise.resolve(template?.[Symbol.asyncDispose]()).finally(() =>
+      this.#ending.delete(ending),
+    );
+    this.#ending.add(ending);
+  }
+
+  /** For good, so that what is being made is ended as well. */
+  #forget(entry: Entry): void {
+    this.#end(entry);
+    const ending = (entry.making ?? Promise.resolve()).then(() => {
+      this.#ending.delete(ending);
+      this.#end(entry);
+    });
     this.#ending.add(ending);
   }
 
@@ -146,7 +177,7 @@ export class Templates implements OtherLaunch {
     if (oldest === undefined || this.#entries.size < MOST) return;
     const [profile, entry] = oldest;
     this.#entries.delete(profile);
-    this.#end(entry);
+    this.#forget(entry);
   }
 
   /** A name of an image may be another image's by now. */
@@ -154,7 +185,7 @@ export class Templates implements OtherLaunch {
     const stamp = this.#parts.imageStamp();
     if (stamp === this.#stamp) return;
     this.#stamp = stamp;
-    for (const entry of this.#entries.values()) this.#end(entry);
+    for (const entry of this.#entries.values()) this.#forget(entry);
     this.#entries.clear();
   }
 }

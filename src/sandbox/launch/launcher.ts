@@ -124,8 +124,8 @@ export class Launcher implements AsyncDisposable {
   }
 
   /**
-   * Has ready what sandboxes of run_python can be started from by the operator's wish (MCP_BRIDGE_LAUNCH), and tells why they
-   * cannot; undefined where they can, and where that is no wish. Throws what stands in the way of any start.
+   * Has ready what sandboxes of run_python can be started from (MCP_BRIDGE_LAUNCH), and tells why they cannot; undefined where they
+   * can, and where the operator wants none. Throws what stands in the way of any start.
    */
   async prepare(signal: AbortSignal): Promise<string | undefined> {
     const { settings, instance } = this.#context;
@@ -344,7 +344,7 @@ export class Launcher implements AsyncDisposable {
       this.#context.observer({ type: 'setup.step', step: 'copying the data folders to the engine' });
     await this.#copies.use(spec.data, engine, spec.image, signal);
     try {
-      return await Sandbox.start(engine, spec, options, signal);
+      return await startOrGiveUp(engine, spec, options, signal);
     } catch (thrown) {
       this.#copies.release(spec.data);
       throw thrown;
@@ -388,6 +388,23 @@ export class Launcher implements AsyncDisposable {
       if (mayBeAnother && asBridgeError(thrown).code === 'E_ENGINE_MISSING') return undefined;
       throw thrown;
     }
+  }
+}
+
+/** By the engine's client where it does not start in the way that the engine prefers, as long as that shows at once. */
+async function startOrGiveUp(
+  engine: Engine,
+  spec: SandboxSpec,
+  options: ReturnType<typeof startOptionsOn>,
+  signal: AbortSignal,
+): Promise<Sandbox> {
+  const startedAt = performance.now();
+  try {
+    return await Sandbox.start(engine, spec, options, signal);
+  } catch (thrown) {
+    if (signal.aborted || engine.giveUp?.(spec) !== true) throw thrown;
+    if (performance.now() - startedAt > options.timeoutMs / 2) throw thrown;
+    return await Sandbox.start(engine, { ...spec, name: `${spec.name}-again` }, options, signal);
   }
 }
 

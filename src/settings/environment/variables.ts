@@ -151,9 +151,9 @@ export const variables = {
   launch: setting({
     name: 'MCP_BRIDGE_LAUNCH',
     meaning:
-      'How a sandbox is started: `engine` has the engine start each; `template` has podman on Linux start one that waits, from which the OCI runtime starts the others for about half of the processor time.',
-    default: 'engine',
-    ...oneOf(['engine', 'template']),
+      'How a sandbox is started: `template` has podman on Linux start one that waits, from which the OCI runtime starts the others for about half of the processor time; `engine` has the engine start each; `auto` is `template` where that works.',
+    default: 'auto',
+    ...oneOf(['auto', 'engine', 'template']),
   }),
   engineUrl: makeOptional({
     name: 'MCP_BRIDGE_ENGINE_URL',
