@@ -10,11 +10,14 @@ import binascii
 import itertools
 import os
 import stat
-from typing import Any
 
 from harness.frames import MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES, MAX_SKIPPED_NAMED
 from harness.streams import write_all
 from harness.wire import encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Names that are looked at in all; beyond them is neither counted nor sent, as a folder may be refilled for ever.
 MAX_ENTRIES = 10_000

@@ -13,22 +13,24 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from os import _exit, close, getpid
-from typing import TYPE_CHECKING, Any, Union
 
 from harness.frames import CALL_PARAMS
 from harness.streams import write_all
 from harness.where import where_lines
 from harness.wire import LineReader, decode, encode, encode_bounded
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Loaded by those runs that need them: each takes as long to load as all of the harness.
     import asyncio
     from concurrent.futures import Future as ThreadFuture
+    from typing import Any, Union
 
     from harness.interrupts import Interrupts
 
-RefusalFactory = Callable[[Mapping[str, Any]], Exception]
-_Waiter = Union["asyncio.Future[Any]", "ThreadFuture[Any]"]
+    RefusalFactory = Callable[[Mapping[str, Any]], Exception]
+    _Waiter = Union[asyncio.Future[Any], ThreadFuture[Any]]
+
 
 # Said to whoever calls in another process than the one that the supervisor forked.
 NOT_HERE = (

@@ -21,10 +21,13 @@ from signal import setitimer as set_timer
 from signal import signal as set_handler
 from stat import S_ISREG
 from types import ModuleType
-from typing import Any, NoReturn
 
 from harness.failure import is_users
 from harness.stdio import complain, complain_of, flush_stdio
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 # Files are written within moments. What takes longer most likely takes for ever.
 ENDS_WITHIN_S = 5.0

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from harness.wire import encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_INHERITED_BYTES = 100 * 1024
 

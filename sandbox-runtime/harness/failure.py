@@ -12,9 +12,12 @@ import sys
 import traceback
 from collections.abc import Iterator
 from traceback import format_exception
-from typing import Any
 
 from harness import HARNESS_FAILED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _OWN_FOLDERS = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), name, "")

@@ -9,7 +9,6 @@ import os
 import select
 import signal
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 from harness.artifacts import Stamps, send_artifacts
 from harness.failure import describe_failure
@@ -18,6 +17,10 @@ from harness.output import Output
 from harness.program import MAIN_FILE, NOT_COMPILABLE, Program, compile_program, shorten_line
 from harness.streams import Streams, write_all
 from harness.wire import encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # After a read smaller than the first, output may gather for the second: 10^6 small writes become some hundred
 # frames, at the price of a delay that nobody sees.
@@ -38,20 +41,30 @@ GROUP_FILES = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom
 LOOK_MS = 500
 
 
-class Guest(NamedTuple):
+class Guest:
     """The forked process; the pipe on which it waits for its program, and the one by which it takes its leave.
 
     What the host sends to the guest of a session goes by `passed_fd`; that of a run reads the host's own stream.
     `waiting` is the interpreter that was started ahead; a guest that has given it its program takes its leave.
     """
 
-    pid: int
-    program_fd: int
-    passed_fd: int
-    leave_fd: int
-    farewell: bytes
-    outputs: list[Output]
-    waiting: int | None = None
+    def __init__(
+        self,
+        pid: int,
+        program_fd: int,
+        passed_fd: int,
+        leave_fd: int,
+        farewell: bytes,
+        outputs: list[Output],
+        waiting: int | None = None,
+    ) -> None:
+        self.pid = pid
+        self.program_fd = program_fd
+        self.passed_fd = passed_fd
+        self.leave_fd = leave_fd
+        self.farewell = farewell
+        self.outputs = outputs
+        self.waiting = waiting
 
 
 def check(code: str, file: str | None, streams: Streams, name: str = MAIN_FILE) -> Program | None:
@@ -67,7 +80,7 @@ def check(code: str, file: str | None, streams: Streams, name: str = MAIN_FILE) 
         # Without its traceback, which is that of the compiler.
         send(streams, {"type": "refused", "error": describe_failure(error.with_traceback(None))})
         return None
-    send(streams, {"type": "checked", "named": [tool._asdict() for tool in named]})
+    send(streams, {"type": "checked", "named": [vars(tool) for tool in named]})
     return program
 
 

@@ -16,7 +16,6 @@ import types
 import warnings
 from collections.abc import Sequence
 from os import _exit, write
-from typing import Any, NoReturn
 
 from harness.channel import Channel
 from harness.ending import Ending, exit_code, rehearse
@@ -37,6 +36,10 @@ from harness.waiting import Waiting, prefer_as_victim
 from mcp._errors import refusal
 from mcp._imports import PYPLOT, when_imported
 from mcp._setup import bind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 
 def be_guest(
@@ -69,7 +72,7 @@ def be_guest(
     if handed is None:
         os._exit(0)
     sys.stderr.write(complaint)
-    program, run, early = handed
+    program, run, early = handed.program, handed.run, handed.early
     if "session" in run:
         forget_interrupts()
         channel.open_at(passed_on)

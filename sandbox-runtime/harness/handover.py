@@ -12,21 +12,25 @@ from collections.abc import Callable, Mapping
 from io import FileIO
 from marshal import dumps, loads
 from os import close
-from typing import Any, NamedTuple
 
 from harness.program import Program
 from harness.streams import write_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # In front of each message: how long it is.
 LENGTH_BYTES = 8
 
 
-class Handover(NamedTuple):
+class Handover:
     """`program` is None for one of another language; `early` is what came in behind the run frame, unread."""
 
-    program: Program | None
-    run: dict[str, Any]
-    early: bytes
+    def __init__(self, program: Program | None, run: dict[str, Any], early: bytes) -> None:
+        self.program = program
+        self.run = run
+        self.early = early
 
 
 def hand_input(fd: int, frame: Mapping[str, Any]) -> None:
@@ -64,8 +68,7 @@ def take_over(source: FileIO, on_input: Callable[[bytes, str | None], None] | No
 
 
 def _parts(handover: Handover) -> tuple[Any, ...]:
-    program, run, early = handover
-    return program and tuple(program), run, early
+    return handover.program and handover.program.parted(), handover.run, handover.early
 
 
 def _read(source: FileIO, size: int) -> bytes:

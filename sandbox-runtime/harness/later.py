@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock
 from types import ModuleType
-from typing import Any, cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # The second one asks for names of the first while it is loaded.
 OF_ASYNCIO = ("ssl", "asyncio.sslproto")
@@ -40,9 +43,9 @@ class _Finder:
     def find_spec(
         name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name, path, target) if name in OF_ASYNCIO else None
+        spec: Any = PathFinder.find_spec(name, path, target) if name in OF_ASYNCIO else None
         if spec is not None and spec.loader is not None:
-            spec.loader = cast("Any", _Later(spec.loader))
+            spec.loader = _Later(spec.loader)
         return spec
 
 

@@ -11,11 +11,14 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
 
 from harness.failure import describe_failure
 from harness.inputs import write_files
 from harness.program_input import ProgramInput, take_input
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 # As a shell has them.
 NOT_EXECUTABLE = 126
@@ -37,13 +40,14 @@ CONVERSATION = "MCP_SANDBOX_CONVERSATION"
 HOST_IN, FRAMES_OUT, BEQUEST = 3, 4, 5
 
 
-class Bequest(NamedTuple):
+class Bequest:
     """What a program needs to speak with the host in our place; `early` was read of `host_in` and not used."""
 
-    host_in: int
-    frames_fd: int
-    run: Mapping[str, Any]
-    early: bytes
+    def __init__(self, host_in: int, frames_fd: int, run: Mapping[str, Any], early: bytes) -> None:
+        self.host_in = host_in
+        self.frames_fd = frames_fd
+        self.run = run
+        self.early = early
 
 
 class NotRun(Exception):

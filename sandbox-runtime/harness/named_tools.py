@@ -9,21 +9,22 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Set
-from typing import Any, NamedTuple
 
 from harness.frames import MAX_NAME_CHARS, MAX_NAMED_TOOLS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # Programs that look for themselves what there is, that reach names by text, or that have another way to catch.
-_DYNAMIC = re.compile(
+_DYNAMIC = (
     r"\b(?:hasattr|getattr|setattr|delattr|dir|vars|globals|locals|exec|eval|builtins|importlib|__import__|modules"
     r"|LOADED_MCP_SERVERS|MCP_AVAILABLE_SERVERS|MCP_DISCOVERED_SERVERS|load_server|discovered_servers|describe_server"
     r"|list_servers\w*|list_tools\w*|list_loaded_server_metadata|query_tool_docs\w*|search_tool_docs\w*"
     r"|suppress|raises|assertRaises\w*|contextmanager|asynccontextmanager|\w*ExitStack|__a?exit__)\b"
 )
 # With one of these, what a function raises need not end the program, or its call is left to another run.
-_DETACHED = re.compile(
-    r"\b(?:except|return_exceptions|exception|create_task|ensure_future|submit|Thread|save_tool)\b"
-)
+_DETACHED = r"\b(?:except|return_exceptions|exception|create_task|ensure_future|submit|Thread|save_tool)\b"
 _TRIES = {ast.Try, getattr(ast, "TryStar", ast.Try)}
 _LEAVES = {ast.Constant, ast.Load, ast.Store, ast.Del}
 _PLACES = {ast.Name, ast.Attribute, ast.Subscript}
@@ -34,12 +35,13 @@ _CALL_TOOL = {("mcp", "runtime", "call_tool"), ("mcp", "runtime", "call_tool_raw
 _MAX_STEPS = 5
 
 
-class NamedTool(NamedTuple):
+class NamedTool:
     """`server` and `tool` are names or aliases; without a tool only the server is named. `line` is that of main.py."""
 
-    server: str
-    tool: str | None
-    line: int
+    def __init__(self, server: str, tool: str | None, line: int) -> None:
+        self.server = server
+        self.tool = tool
+        self.line = line
 
 
 class _Item(str):
@@ -53,9 +55,9 @@ _Path = tuple[str, ...]
 
 def named_tools(source: str, tree: ast.Module) -> list[NamedTool]:
     """In the order of their lines, each pair once, at most MAX_NAMED_TOOLS."""
-    if _DYNAMIC.search(source):
+    if re.search(_DYNAMIC, source):
         return []
-    names = _Names(tree, _TRIES | _FUNCTIONS if _DETACHED.search(source) else _TRIES)
+    names = _Names(tree, _TRIES | _FUNCTIONS if re.search(_DETACHED, source) else _TRIES)
     if names.binds_anything or any(_looks_at_all_servers(path) for path, _, _ in names.read):
         return []
     first: dict[tuple[str, str | None], NamedTool] = {}

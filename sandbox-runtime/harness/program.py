@@ -13,10 +13,13 @@ import re
 import warnings
 from collections.abc import Sequence
 from types import CodeType
-from typing import NamedTuple
 
 from harness.named_tools import NamedTool, named_tools
 from harness.top_level_return import has_top_level_return, unwrap_code, wrap_in_function
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Of code that is no file.
 MAIN_FILE = "main.py"
@@ -40,17 +43,28 @@ _START = re.compile(r"(?:[ \t]*\n)*([ \t]*)")
 MAX_QUOTED_CHARS = 160
 
 
-class Program(NamedTuple):
+class Program:
     """`parts` run in order, the last one's value is the result; any of them may be a coroutine.
 
     `file` is its name in tracebacks. `warnings` are the compiler's, each with its builtin category's name, its text and
     its line.
     """
 
-    file: str
-    source: str
-    parts: tuple[CodeType, ...]
-    warnings: tuple[tuple[str, str, int], ...]
+    def __init__(
+        self,
+        file: str,
+        source: str,
+        parts: tuple[CodeType, ...],
+        warnings: tuple[tuple[str, str, int], ...],
+    ) -> None:
+        self.file = file
+        self.source = source
+        self.parts = parts
+        self.warnings = warnings
+
+    def parted(self) -> tuple[Any, ...]:
+        """What it is made of, for marshal, which carries no class: `Program(*parted)` is the same again."""
+        return self.file, self.source, self.parts, self.warnings
 
     @property
     def is_async(self) -> bool:

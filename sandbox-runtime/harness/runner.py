@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable
-from typing import Any
 
 from harness.later import loaded_later
 from harness.program import CO_COROUTINE, Program
 from harness.top_loop import TopLevel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _asyncio_run: Any = None
 _top_level: TopLevel | None = None

@@ -12,12 +12,15 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Any
 
 from harness import LOADED_AT_START
 from harness.program import Program
 from harness.program_input import take_input
 from harness.stdio import complain_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # What a shell says of a program that Ctrl-C has ended.
 INTERRUPTED = 130

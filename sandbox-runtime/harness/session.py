@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import time
-from typing import Any, NoReturn
 
 from harness.artifacts import Stamps
 from harness.first_process import (
@@ -34,6 +33,10 @@ from harness.program import Program, name_of_call
 from harness.standstill import Standstill
 from harness.streams import Streams
 from harness.wire import LineReader, decode, encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 # The host says something at least four times as often. A machine that was suspended did not let this clock run either.
 HEARD_WITHIN_S = 120.0

@@ -11,7 +11,6 @@ import signal
 from collections.abc import Callable, Mapping
 from io import FileIO
 from os import _exit, write
-from typing import Any
 
 from harness import HARNESS_FAILED
 from harness.channel import Channel
@@ -29,6 +28,10 @@ from harness.values import describe_result
 from mcp import _session
 from mcp._imports import when_imported
 from mcp._setup import bind, rebind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class SessionGuest:
@@ -66,7 +69,7 @@ class SessionGuest:
             handed = take_over(self._source)
 
     def _serve(self, handed: Handover) -> None:
-        program, run, _ = handed
+        program, run = handed.program, handed.run
         assert program is not None
         farewell, token = run.pop("farewell"), run.pop("token")
         try:

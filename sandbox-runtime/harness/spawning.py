@@ -13,9 +13,12 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
 from marshal import dumps
-from typing import Any
 
 from harness.program import Program
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SPAWN = "multiprocessing.spawn"
 # Beside the file that is run: what it runs.
@@ -68,7 +71,7 @@ class ChildMain:
             if name.startswith(SAVED_PREFIX) and len(entry) > 2
         }
         told = {key: self._run[key] for key in ("loaded", "discovered")}
-        data = {**told, "program": tuple(program), "saved": saved, "session": "session" in self._run}
+        data = {**told, "program": program.parted(), "saved": saved, "session": "session" in self._run}
         # Another thread may be starting a process by it: it is there whole or not at all.
         for name, content in ((file + DATA_SUFFIX, dumps(data)), (file, _FILE.encode())):
             with open(f"{name}.new", "wb") as target:

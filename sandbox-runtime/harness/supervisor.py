@@ -14,7 +14,6 @@ import select
 import signal
 from collections.abc import Container, Sequence
 from contextlib import nullcontext
-from typing import NoReturn
 
 from harness import HARNESS_FAILED
 from harness.failure import clip, describe_failure, harness_failure
@@ -39,8 +38,14 @@ from harness.program import compile_program
 from harness.protect import close_to_others, open_to_itself
 from harness.session import Session
 from harness.streams import Streams, output_pipe, write_all
-from harness.waiting import Plan, start_waiting
+from harness.waiting import start_waiting
 from harness.wire import LineReader, decode, encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from harness.waiting import Plan
 
 # What the first lines of most programs, and of our own later steps, import. Loaded only while the host has nothing for
 # us: a waiting sandbox then has them for free, and a sandbox that is needed at once does not wait for them.

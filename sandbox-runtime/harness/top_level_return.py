@@ -9,10 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from types import CodeType
-from typing import Any, Union
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Union
+
+    _Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 _NAME = "<program>"
-_Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 
 def has_top_level_return(tree: ast.Module) -> bool:

@@ -14,7 +14,10 @@ import sys
 from collections.abc import Iterable
 from os import register_at_fork
 from threading import get_ident
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class TopLevel:

@@ -7,10 +7,13 @@ What is no plain data (pictures, tables, objects) is looked at by mcp._display, 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from harness.failure import clip, message_of
 from mcp._values import AttrDict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # The text is cut where a model has seen enough of it; this only holds off objects that do not know when to stop.
 MAX_REPR_CHARS = 100_000

@@ -15,12 +15,29 @@ import stat
 from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
 from json import dumps
-from typing import Any, NamedTuple, TypedDict
 
 from harness import HARNESS_FAILED
 from harness.first_process import end_guest
 from harness.launch import FRAMES_OUT, HOST_IN, STAND_INS, Bequest, be_as_fresh, found_on_path
 from harness.streams import FIRST_PRIVATE_FD, Streams, write_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    class Plan(TypedDict):
+        """What the record of a language says of it (src/settings/languages/records.ts)."""
+
+        argv: list[str]
+        # What the last step of a program begins with that it can run; it is told the words behind.
+        runs: list[str]
+        # A file that it opens when it starts, and removes before it says that it waits.
+        opens: str | None
+        # Words in sources by which a program may tell it from one that has just started.
+        unless: list[str]
+        # Whether it can take a standard input, and speak with the host.
+        speaks: bool
+
 
 # Where it finds the pipe of its program, and the one for its own words.
 PROGRAM_IN, WORDS_OUT = 5, 6
@@ -28,27 +45,14 @@ PROGRAM_IN, WORDS_OUT = 5, 6
 STARTS_WITHIN_S = 1
 
 
-class Plan(TypedDict):
-    """What the record of a language says of it (src/settings/languages/records.ts)."""
-
-    argv: list[str]
-    # What the last step of a program begins with that it can run; it is told the words behind.
-    runs: list[str]
-    # A file that it opens when it starts, and removes before it says that it waits.
-    opens: str | None
-    # Words in sources by which a program may tell it from one that has just started.
-    unless: list[str]
-    # Whether it can take a standard input, and speak with the host.
-    speaks: bool
-
-
-class Waiting(NamedTuple):
+class Waiting:
     """`pid` of the interpreter, and the guest's ends of both pipes."""
 
-    plan: Plan
-    pid: int
-    program_fd: int
-    words_fd: int
+    def __init__(self, plan: Plan, pid: int, program_fd: int, words_fd: int) -> None:
+        self.plan = plan
+        self.pid = pid
+        self.program_fd = program_fd
+        self.words_fd = words_fd
 
     def suits(self, run: Mapping[str, Any], bequest: Bequest | None, has_input: bool) -> bool:
         """Whether it waits, and can run this program; where not, it is gone.

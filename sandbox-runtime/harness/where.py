@@ -11,9 +11,12 @@ import sys
 from collections.abc import Iterator
 from threading import main_thread
 from types import FrameType
-from typing import Any
 
 from harness.program import is_main
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_LINES = 30
 MAX_LINE_CHARS = 200

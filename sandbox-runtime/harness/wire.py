@@ -13,9 +13,12 @@ from json import JSONDecoder, JSONEncoder
 from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
 from os import read
 from select import select
-from typing import Any
 
 from harness.frames import MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # What a pipe holds by default; reading more at once only allocates more.
 READ_BYTES = 65_536

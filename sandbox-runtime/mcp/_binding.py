@@ -6,42 +6,45 @@ mcp._setup fills it in before the guest's code; every other module here asks cur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
 
 from mcp._catalog import Catalog
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
 
-class Link(Protocol):
-    """How the run reaches the host.
+    class Link(Protocol):
+        """How the run reaches the host.
 
-    Both requests raise MCPError for a refusal, TypeError or ValueError for what is not JSON.
-    """
+        Both requests raise MCPError for a refusal, TypeError or ValueError for what is not JSON.
+        """
 
-    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        """The host's answer."""
+        async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+            """The host's answer."""
 
-    def request_sync(self, method: str, params: Mapping[str, Any]) -> Any:
-        """The host's answer, for code that cannot await."""
+        def request_sync(self, method: str, params: Mapping[str, Any]) -> Any:
+            """The host's answer, for code that cannot await."""
 
-    def tell(self, frame: Mapping[str, Any]) -> bool:
-        """Sends news that nobody answers; False, at once, where another sender is in the way."""
-        ...
+        def tell(self, frame: Mapping[str, Any]) -> bool:
+            """Sends news that nobody answers; False, at once, where another sender is in the way."""
+            ...
 
-    def send(self, frame: Mapping[str, Any]) -> None:
-        """The same for a frame that must not be lost: it waits."""
+        def send(self, frame: Mapping[str, Any]) -> None:
+            """The same for a frame that must not be lost: it waits."""
 
-    @property
-    def is_mine(self) -> bool:
-        """False in a process that the run has forked: it must send nothing."""
-        ...
+        @property
+        def is_mine(self) -> bool:
+            """False in a process that the run has forked: it must send nothing."""
+            ...
 
 
-class Binding(NamedTuple):
+class Binding:
     """The run that this process serves; `names` are those that its code finds bound, more of them with each server."""
 
-    link: Link
-    catalog: Catalog
-    names: dict[str, Any]
+    def __init__(self, link: Link, catalog: Catalog, names: dict[str, Any]) -> None:
+        self.link = link
+        self.catalog = catalog
+        self.names = names
 
 
 _binding: Binding | None = None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from mcp._binding import current
 from mcp._catalog import Tool
 from mcp._errors import shown_tool
 from mcp._values import attributed, unwrap
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 async def call(tool: Tool, arguments: Mapping[str, Any]) -> Any:

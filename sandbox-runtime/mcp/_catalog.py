@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from mcp._errors import UnknownServerError, UnknownToolError, did_you_mean, some_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mcp._signature import Signature
 
 

@@ -7,11 +7,14 @@ whoever asks for them, and shown to nobody.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from mcp._catalog import Server, Tool, count_of_tools, how_to_load
 from mcp._errors import UnknownServerError, some_of
 from mcp._values import AttrDict, attributed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 DETAILS = ("summary", "full")
 MAX_SENTENCE_CHARS = 160
@@ -108,13 +111,14 @@ def unloaded_docs(brief: Mapping[str, Any], tools: Iterable[Tool], detail: str) 
     return docs
 
 
-class Found(NamedTuple):
+class Found:
     """What a search has found; `alias` is the server's, `load` says how to load it where it is not."""
 
-    alias: str
-    load: str | None
-    tool: Tool
-    score: float
+    def __init__(self, alias: str, load: str | None, tool: Tool, score: float) -> None:
+        self.alias = alias
+        self.load = load
+        self.tool = tool
+        self.score = score
 
 
 def found_docs(hits: Iterable[Found], detail: str, left_out: str = "") -> ToolDocs:

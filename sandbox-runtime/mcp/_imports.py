@@ -12,13 +12,16 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
 
 from mcp._binding import current
 from mcp._catalog import Server
 from mcp._errors import MCPError
 from mcp._proxy import tool_function
 from mcp._saved import USER_TOOLS, UserTools, load_saved
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PYPLOT = "matplotlib.pyplot"
 

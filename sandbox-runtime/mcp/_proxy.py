@@ -7,11 +7,14 @@ attribute means. Names that are no Python identifiers are reached as `mcp_x["rea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from mcp._binding import current
 from mcp._call import call
 from mcp._catalog import Server, Tool, count_of_tools
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 # No `def`, because its signature and documentation are made only when somebody looks. What it lacks for being one, to

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 from mcp._binding import current
 from mcp._errors import MCPError, some_of
 from mcp._values import AttrDict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 USER_TOOLS = "user_tools"
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import monotonic
-from typing import Any
 
 from mcp._values import AttrDict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _facts: AttrDict | None = None
 _started_at = 0.0

@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Any
 
 from mcp import _imports, runtime
-from mcp._binding import Binding, Link, current, set_current
+from mcp._binding import Binding, current, set_current
 from mcp._catalog import Catalog, bound_names
 from mcp._proxy import MissingServer, ServerMap, ServerProxy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mcp._binding import Link
 
 
 def bind(

@@ -11,9 +11,12 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from mcp._errors import MCPError, did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _ANY_TYPE = "application/octet-stream"
 _MAX_SHOWN_CHARS = 300
@@ -23,7 +26,7 @@ _ADDRESS = re.compile(r"\s*data:([^,;]*)([^,]{0,200}),", re.IGNORECASE)
 _URL_SAFE = {ord("-"): "+", ord("_"): "/"}
 
 
-class AttrDict(dict[str, Any]):
+class AttrDict(dict[str, "Any"]):
     """A dict whose keys are attributes too. A key named like a dict method (`items`, `keys`) needs brackets."""
 
     __slots__ = ()

@@ -7,7 +7,6 @@ function that asks the host has an async form, and a sync form where it is usefu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
 
 from mcp import _session
 from mcp._binding import current
@@ -29,7 +28,10 @@ from mcp._errors import MCPError, some_of
 from mcp._saved import save_tool, saved_tools
 from mcp._values import AttrDict, PlainText
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mcp._resources import Prompts, Resources
 
 __all__ = [

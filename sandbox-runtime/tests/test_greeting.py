@@ -67,6 +67,19 @@ main()
         self.assertEqual(hello + "\n", self.hello)
         self.assertRegex(words[-1], "^ModuleNotFoundError: .*ast")
 
+    def test_the_harness_loads_nothing_that_only_type_checkers_read(self) -> None:
+        code = f"""
+import sys
+by_itself = "typing" in sys.modules
+sys.path.insert(0, {str(ROOT)!r})
+import harness.main, harness.supervisor
+print(by_itself or "typing" not in sys.modules)
+"""
+        said = subprocess.run(
+            [sys.executable, "-I", "-c", code], stdout=subprocess.PIPE, text=True, check=True
+        )
+        self.assertEqual(said.stdout, "True\n", "import it under TYPE_CHECKING, which is False when it runs")
+
 
 if __name__ == "__main__":
     unittest.main()
