@@ -27,7 +27,8 @@ const HOLDS = `for name, limit in plan["ulimits"].items():
 /**
  * Waits for who enters, who sends the plan and three streams, and becomes the sandbox on those streams: what stops all of its
  * container, and takes in its orphans, has to be the first process. Goes when it is told to, and where nobody enters within the time
- * of a start, since the bridge may be gone. The cluster's own variables stay behind.
+ * of a start, since the bridge may be gone. The cluster's own variables stay behind. With the first process the cluster tears down the
+ * exec, and what the bridge has not read of it is lost: so the harness is told to wait for that (harness/first_process.py).
  */
 const KEEP = `
 import array, json, os, resource, signal, socket, sys
@@ -53,6 +54,7 @@ ${HOLDS}os.umask(int(plan["umask"], 8))
 for name in list(os.environ):
     if name.startswith("KUBERNETES_"):
         del os.environ[name]
+os.environ["MCP_BRIDGE_END_CUTS_OFF"] = "1"
 os.execvp(plan["command"][0], plan["command"])
 `;
 
