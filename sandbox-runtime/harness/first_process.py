@@ -9,7 +9,7 @@ import os
 import select
 import signal
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from harness.artifacts import Stamps, send_artifacts
 from harness.failure import describe_failure
@@ -36,9 +36,6 @@ GROUP_FILES = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom
 # How long the container outlives a guest that was killed, for the host to look whether memory was the reason: with the
 # last process the kernel forgets it. A host that has looked closes the stream, which ends the wait.
 LOOK_MS = 500
-
-# Set where the end of this process may cut off what the host has not read yet: an exec of a pod is torn down with it.
-MAY_CUT_OFF = os.environ.pop("MCP_BRIDGE_END_CUTS_OFF", None) is not None
 
 
 class Guest(NamedTuple):
@@ -122,14 +119,7 @@ def _has_artifacts() -> bool:
         return True
 
 
-def leave(host_in: int, is_looked_at: bool) -> NoReturn:
-    """Ends the container, once the host has closed the stream where it `is_looked_at` or may be cut off."""
-    if is_looked_at or MAY_CUT_OFF:
-        _await_hang_up(host_in)
-    os._exit(0)
-
-
-def _await_hang_up(host_in: int) -> None:
+def await_hang_up(host_in: int) -> None:
     """Returns when the host has closed the stream, or after LOOK_MS."""
     host = select.poll()
     host.register(host_in, HANG_UP_ONLY)

@@ -19,9 +19,9 @@ from harness.first_process import (
     GATHER_MS,
     SMALL_READ_BYTES,
     Guest,
+    await_hang_up,
     check,
     end_guest,
-    leave,
     memory_kills,
     reap,
     send,
@@ -158,7 +158,9 @@ class Session:
         self._drain()
         code = os.waitstatus_to_exitcode(status)
         tell_end(self._streams, code if code >= 0 else None, -code if code < 0 else None, self._left)
-        leave(self._streams.host_in, code == -signal.SIGKILL)
+        if code == -signal.SIGKILL:
+            await_hang_up(self._streams.host_in)
+        os._exit(0)
 
     def _see_leave(self) -> None:
         note = os.read(self._guest.leave_fd, 4096)

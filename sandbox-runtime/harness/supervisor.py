@@ -24,9 +24,9 @@ from harness.first_process import (
     HANG_UP_ONLY,
     SMALL_READ_BYTES,
     Guest,
+    await_hang_up,
     check,
     end_guest,
-    leave,
     reap_all,
     send,
     tell_end,
@@ -97,7 +97,9 @@ def supervise(
     for output in guest.outputs:
         output.drain()
     tell_end(streams, code, deadly_signal, None)
-    leave(streams.host_in, deadly_signal == signal.SIGKILL and not (is_stopped or was_stopped))
+    if deadly_signal == signal.SIGKILL and not (is_stopped or was_stopped):
+        await_hang_up(streams.host_in)
+    os._exit(0)
 
 
 def _fork_guest(

@@ -27,8 +27,7 @@ const HOLDS = `for name, limit in plan["ulimits"].items():
 /**
  * Waits for who enters, who sends the plan and three streams, and becomes the sandbox on those streams: what stops all of its
  * container, and takes in its orphans, has to be the first process. Goes when it is told to, and where nobody enters within the time
- * of a start, since the bridge may be gone. The cluster's own variables stay behind. With the first process the cluster tears down the
- * exec, and what the bridge has not read of it is lost: so the harness is told to wait for that (harness/first_process.py).
+ * of a start, since the bridge may be gone. The cluster's own variables stay behind.
  */
 const KEEP = `
 import array, json, os, resource, signal, socket, sys
@@ -54,7 +53,6 @@ ${HOLDS}os.umask(int(plan["umask"], 8))
 for name in list(os.environ):
     if name.startswith("KUBERNETES_"):
         del os.environ[name]
-os.environ["MCP_BRIDGE_END_CUTS_OFF"] = "1"
 os.execvp(plan["command"][0], plan["command"])
 `;
 
@@ -86,7 +84,8 @@ while not reaches(place["host"], place["port"]):
 /**
  * Waits until the place is not reached any more, twice in a row, since a policy comes into force a moment after the pod. Then hands
  * its streams to the first process, which becomes the sandbox, and stays for the exec's sake: nothing of it can be looked at or
- * changed by code, and it has no right that code has not.
+ * changed by code, and it has no right that code has not. Its outputs stay open: containerd takes the end of one of an exec's
+ * outputs, which is that of the code here, for the end of its input as well, and the harness would see its host gone.
  */
 const ENTER = `${REACHES}
 import array, json, os, resource, signal, socket, sys, time
@@ -113,9 +112,7 @@ door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 door.connect("\\0" + sys.argv[2])
 door.sendmsg([sys.argv[1].encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
 door.close()
-nothing = os.open(os.devnull, os.O_RDWR)
-for number in range(3):
-    os.dup2(nothing, number)
+os.dup2(os.open(os.devnull, os.O_RDWR), 0)
 ${HOLDS}while True:
     signal.pause()
 `;
