@@ -69,7 +69,10 @@ try {
     execFileSync(process.execPath, [join(ROOT, 'scripts/bridge-image.mjs'), `--tag=${tag}`], {
       stdio: 'inherit',
     });
-  const kubectl = await startCluster([localImageName(readRecipe('base'), VERSION), ...ofBridge, ...(image ?? [])], say);
+  const kubectl = await startCluster(
+    [localImageName(readRecipe('base'), VERSION), ...ofBridge, ...(image ?? [])],
+    say,
+  );
   const programs = (await preparePrograms(say)).join(':');
   const failed = [];
   for (const file of files) {
@@ -101,7 +104,14 @@ function runTests(/** @type {string} */ programs, /** @type {string} */ file) {
       PATH: `${process.env['PATH']}:${programs}`,
       KUBECONFIG: isOnNode ? kubeconfigOf('admin') : KUBECONFIG,
       ...(isOnNode
-        ? { TEST_CLUSTER_INSIDE: JSON.stringify(['nsenter', `--target=${pidOf(node.name)}`, '--pid', '--mount']) }
+        ? {
+            TEST_CLUSTER_INSIDE: JSON.stringify([
+              'nsenter',
+              `--target=${pidOf(node.name)}`,
+              '--pid',
+              '--mount',
+            ]),
+          }
         : {}),
       TEST_REMOTE_ENGINE: 'kubernetes',
       ...(kills === undefined ? {} : { CLUSTER_KILLS: kills }),

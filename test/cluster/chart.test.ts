@@ -14,7 +14,7 @@ import { openWay } from '../../scripts/cluster/way-in.mjs';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { removeFolder } from '../support/remove-folder.js';
 import { MAIN, type Payload } from '../support/start-bridge.js';
-import { HANGS_MS, pause, until } from '../support/time.js';
+import { eventually, HANGS_MS, pause, until } from '../support/time.js';
 
 const CHART = 'packaging/helm/mcp-sandbox-bridge';
 const NAMESPACE = 'chart-test';
@@ -193,16 +193,22 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
     const callers = Array.from({ length: CALLERS }, async () => {
       while (!isOver) ends.push(await endOf(url(), token));
     });
-    for (let killed = 0; killed < KILLS; killed++) {
+    const succeed = async (more: number): Promise<void> => {
       const before = ends.filter((end) => end === 'success').length;
-      await until(() => ends.filter((end) => end === 'success').length > before + 1, 'runs that succeed');
+      if (await eventually(() => ends.filter((end) => end === 'success').length >= before + more)) return;
+      isOver = true;
+      throw new Error(`no ${more} runs succeeded; the ends so far: ${count(ends)}`);
+    };
+    for (let killed = 0; killed < KILLS; killed++) {
+      await succeed(2);
       const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
       const holder = lease?.spec.holderIdentity ?? '';
-      expect(killPod(kubectl(['get', 'pod', holder, '--output=jsonpath={.metadata.uid}']))).toBeGreaterThan(0);
+      expect(killPod(kubectl(['get', 'pod', holder, '--output=jsonpath={.metadata.uid}']))).toBeGreaterThan(
+        0,
+      );
       kubectl(['delete', 'pod', holder, '--grace-period=0', '--force']);
     }
-    const atEnd = ends.filter((end) => end === 'success').length;
-    await until(() => ends.filter((end) => end === 'success').length > atEnd + CALLERS, 'runs after the last');
+    await succeed(CALLERS + 1);
     isOver = true;
     await Promise.all(callers);
     kubectl(['rollout', 'status', `deployment/${NAME}`]);
@@ -263,8 +269,9 @@ const count = (ends: readonly string[]): string =>
 /** How one run ended, by a client that waits no longer than whatever hangs. */
 async function endOf(url: string, token: string): Promise<string> {
   try {
-    const { status, summary } = await answered(url, token, 'import time\ntime.sleep(1)\n1');
-    if (status !== 'lost') return status;
+    const { status, summary, errorType, error } = await answered(url, token, 'import time\ntime.sleep(1)\n1');
+    if (status === 'success') return status;
+    if (errorType !== undefined) return `${errorType}: ${error}`;
     return /lost with it|no such session/.test(String(summary)) ? 'told that it is lost' : String(summary);
   } catch (thrown) {
     return Object(thrown).name === 'TimeoutError' ? 'hung' : 'the connection has ended';

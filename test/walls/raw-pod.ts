@@ -142,14 +142,14 @@ export class RawPods implements Controls {
   }
 
   async run(off: readonly Relaxation[], program: string, seconds: number): Promise<RawOutput> {
-    const name = `control-${++this.#count}`;
-    const spec = specOn(this.#pad, this.#context, name, pythonProfile(this.#context.settings));
-    const { image } = spec;
+    const kind = pythonProfile(this.#context.settings);
+    const spec = specOn(this.#pad, this.#context, `control-${++this.#count}`, kind);
+    const { image, name } = spec;
     const files = { image, folders: [] };
     const pod = podOf(spec, { files, labels: {}, owners: [], avoids: [], runtime: undefined });
     for (const container of pod.spec.containers)
       container.command = ['python3', '-I', '-u', '-X', 'utf8', '-c', program];
-    const without = off.filter((name) => podRelaxations[name] === undefined);
+    const without = off.filter((each) => podRelaxations[each] === undefined);
     if (without.length > 0) return told(`a pod has no field that gives up: ${without.join(', ')}`);
     for (const each of off) podRelaxations[each]?.(pod, this.#world);
     pod.spec.activeDeadlineSeconds = seconds;
