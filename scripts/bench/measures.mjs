@@ -2,6 +2,7 @@
 // the built bridge.
 
 import { backToBack } from './back-to-back.mjs';
+import { measureCluster } from './cluster.mjs';
 import { codeExec } from './code-exec.mjs';
 import { coldCall } from './cold-call.mjs';
 import { context } from './context.mjs';
@@ -37,4 +38,5 @@ export const MEASURES = {
   context,
   'code-exec': codeExec,
   elsewhere: measureElsewhere,
+  cluster: measureCluster,
 };

@@ -141,6 +141,8 @@ async function payloadOf(client, name, args) {
   const { structuredContent: payload } = await client.callTool({ name, arguments: args }, undefined, {
     timeout: REQUEST_TIMEOUT_MS,
   });
+  // A cluster may need longer for the first sandbox than a call waits for it.
+  if (payload.errorType === 'E_SETTING_UP') return payloadOf(client, name, args);
   if (payload.status === 'success') return payload;
   throw new Error(`${name}: ${payload.summary} ${payload.error ?? ''} ${payload.stderr?.join('\n') ?? ''}`);
 }

@@ -1,3 +1,5 @@
 export function killNode(name: string): Promise<void>;
 export function killApiServer(): Promise<void>;
 export function restartApiServer(): Promise<void>;
+export const killPod: (uid: string) => number;
+export const slowEtcd: (pauseMs: number, everyMs: number) => () => void;

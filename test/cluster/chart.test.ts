@@ -9,11 +9,12 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { killPod } from '../../scripts/cluster/breaking.mjs';
 import { openWay } from '../../scripts/cluster/way-in.mjs';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { removeFolder } from '../support/remove-folder.js';
 import { MAIN, type Payload } from '../support/start-bridge.js';
-import { HANGS_MS, pause, until } from '../support/time.js';
+import { eventually, HANGS_MS, pause, until } from '../support/time.js';
 
 const CHART = 'packaging/helm/mcp-sandbox-bridge';
 const NAMESPACE = 'chart-test';
@@ -56,6 +57,9 @@ const podsOf = (): readonly string[] =>
     .trim()
     .split('\n')
     .filter(Boolean);
+/** Pods to which the Service leads, as a text. */
+const addresses = (): string =>
+  kubectl(['get', 'endpointslices', '--output=jsonpath={.items[*].endpoints[*].targetRef.name}']);
 /** All of the namespace that somebody has made, as kind and name. */
 const contents = (): readonly string[] =>
   kubectl([
@@ -168,7 +172,10 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
     await using client = await clientOf(url(), token);
     expect(await client.run('kept = 41', { session: 'b' })).toMatchObject({ status: 'success' });
     const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
-    kubectl(['delete', 'pod', lease?.spec.holderIdentity ?? '', '--grace-period=0', '--force']);
+    const gone = lease?.spec.holderIdentity;
+    kubectl(['delete', 'pod', gone ?? '', '--grace-period=0', '--force']);
+    // Until the Service leads nobody to it: a request that is just on its way there is lost with its connection.
+    await until(() => !addresses().includes(String(gone)), 'the Service to lead elsewhere');
     // The session of MCP has gone with it, which a client learns by 404, and opens another.
     await expect(client.run('kept')).rejects.toThrow(/no such session|initialize|404|lost|replica/i);
     await until(async () => {
@@ -178,6 +185,35 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
       return answer?.result === 42;
     });
     kubectl(['rollout', 'status', `deployment/${NAME}`]);
+  });
+
+  it('is killed under load again and again, and each call has an answer or the word that it is lost', async () => {
+    let isOver = false;
+    const ends: string[] = [];
+    const callers = Array.from({ length: CALLERS }, async () => {
+      while (!isOver) ends.push(await endOf(url(), token));
+    });
+    const succeed = async (more: number): Promise<void> => {
+      const before = ends.filter((end) => end === 'success').length;
+      if (await eventually(() => ends.filter((end) => end === 'success').length >= before + more)) return;
+      isOver = true;
+      throw new Error(`no ${more} runs succeeded; the ends so far: ${count(ends)}`);
+    };
+    for (let killed = 0; killed < KILLS; killed++) {
+      await succeed(2);
+      const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
+      const holder = lease?.spec.holderIdentity ?? '';
+      expect(killPod(kubectl(['get', 'pod', holder, '--output=jsonpath={.metadata.uid}']))).toBeGreaterThan(
+        0,
+      );
+      kubectl(['delete', 'pod', holder, '--grace-period=0', '--force']);
+    }
+    await succeed(CALLERS + 1);
+    isOver = true;
+    await Promise.all(callers);
+    kubectl(['rollout', 'status', `deployment/${NAME}`]);
+    console.log(`${KILLS} replicas killed: ${count(ends)}`);
+    expect(ends.filter((end) => !TOLD.has(end))).toEqual([]);
   });
 
   it('is replaced while runs are under way, and none is lost', async () => {
@@ -221,13 +257,33 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
   });
 });
 
+/** How often the replica at work is killed: a tenth of the kills of a bridge. */
+const KILLS = Math.ceil(Number(process.env['CLUSTER_KILLS'] ?? 20) / 10);
+const CALLERS = 3;
+/** Ends of a call of which a client knows what it is to do. A connection that ends is told by the client's own machine. */
+const TOLD: ReadonlySet<string> = new Set(['success', 'told that it is lost', 'the connection has ended']);
+
+const count = (ends: readonly string[]): string =>
+  [...new Set(ends)].map((end) => `${ends.filter((each) => each === end).length} ${end}`).join(', ');
+
+/** How one run ended, by a client that waits no longer than whatever hangs. */
+async function endOf(url: string, token: string): Promise<string> {
+  try {
+    const { status, summary, errorType, error } = await answered(url, token, 'import time\ntime.sleep(1)\n1');
+    if (status === 'success') return status;
+    if (errorType !== undefined) return `${errorType}: ${error}`;
+    return /lost with it|no such session/.test(String(summary)) ? 'told that it is lost' : String(summary);
+  } catch (thrown) {
+    return Object(thrown).name === 'TimeoutError' ? 'hung' : 'the connection has ended';
+  }
+}
+
 const BASE_IMAGE = 'localhost/mcp-sandbox-bridge/python:0.1.0';
 
 type Lease = { readonly spec: { readonly holderIdentity: string } };
 
-/** Answers after which the same call can be made again, since no code has run: a busy machine takes its time to start a pod. */
-const hasNotRun = ({ errorType = '' }: Payload): boolean =>
-  ['E_SETTING_UP', 'E_SANDBOX_START'].includes(errorType);
+/** The first call of a new bridge may be told to come again, since the image is looked at: no code has run. */
+const isSettingUp = ({ errorType }: Payload): boolean => errorType === 'E_SETTING_UP';
 
 type CallerOfRuns = AsyncDisposable & {
   readonly client: Client;
@@ -255,7 +311,7 @@ async function clientOf(url: string, token: string): Promise<CallerOfRuns> {
       for (;;) {
         const { structuredContent } = await client.callTool(call, undefined, { timeout: HANGS_MS });
         const answer = structuredContent as Payload;
-        if (!hasNotRun(answer)) return answer;
+        if (!isSettingUp(answer)) return answer;
       }
     },
     [Symbol.asyncDispose]: () => client.close(),
@@ -267,6 +323,7 @@ async function answered(url: string, token: string, code: string): Promise<Paylo
   for (;;) {
     const answer = await fetch(url, {
       method: 'POST',
+      signal: AbortSignal.timeout(HANGS_MS),
       headers: {
         ...ENCRYPTED,
         authorization: `Bearer ${token}`,
@@ -291,6 +348,6 @@ async function answered(url: string, token: string, code: string): Promise<Paylo
       .map(([, data = '']) => JSON.parse(data))
       .find(({ id }) => id === 1);
     const given: Payload = message?.result?.structuredContent ?? { status: 'lost', summary: text };
-    if (!hasNotRun(given)) return given;
+    if (!isSettingUp(given)) return given;
   }
 }

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { killApiServer, killNode, restartApiServer } from '../../scripts/cluster/breaking.mjs';
+import { killApiServer, killNode, restartApiServer, slowEtcd } from '../../scripts/cluster/breaking.mjs';
 import { imageOf } from '../support/built-image.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
@@ -13,6 +13,9 @@ import { eventually, pause, until } from '../support/time.js';
 import { answerOf, kubectl, live, longRun, pods } from './pods.js';
 
 const KILLS = Number(process.env['CLUSTER_KILLS'] ?? 20);
+/** Of each five seconds etcd stands still for three: a disk that has far too much to do. */
+const ETCD_STANDS_MS = 3_000;
+const ETCD_EVERY_MS = 5_000;
 /** Bridges that are killed at once. */
 const AT_ONCE = 4;
 
@@ -140,6 +143,20 @@ describe.runIf(engineUnderTest.kind === 'kubernetes')('where a cluster breaks', 
     expect(await answerOf(await started(), '1')).toMatchObject({ status: 'success' });
     await until(() => pods().every(({ metadata }) => !left.includes(metadata.name)));
     console.log(`${KILLS} bridges killed; the next bridge removed ${left.length} pods`);
+  });
+
+  it('an etcd that is slow makes calls slower, and no more', async () => {
+    const of = await started();
+    const { ended } = await longRun(of);
+    const quicken = slowEtcd(ETCD_STANDS_MS, ETCD_EVERY_MS);
+    try {
+      for (let calls = 0; calls < 3; calls++)
+        expect(await answerOf(of, '1 + 1')).toMatchObject({ status: 'success', result: 2 });
+    } finally {
+      quicken();
+    }
+    // Nothing of it is a reason to give up a run.
+    expect(await Promise.race([ended, 'still under way'])).toBe('still under way');
   });
 
   it('an API server that is started anew costs the runs on it, and nothing of it stays', async () => {

@@ -8,6 +8,7 @@ import { until } from '../support/time.js';
 export const kubectl = (args: readonly string[], input?: object): string =>
   execFileSync('kubectl', ['--request-timeout=60s', ...args], {
     encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
     ...(input === undefined ? {} : { input: JSON.stringify(input) }),
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
@@ -38,6 +39,7 @@ export async function longRun(
 ): Promise<{ readonly ended: Promise<Payload | 'gone'>; readonly pod: string }> {
   const { run } = of;
   expect(await answerOf(of, '1')).toEqual(expect.objectContaining({ status: 'success' }));
+  const earlier = pods().map(({ metadata }) => metadata.name);
   let onBegun = (_word: string): void => {};
   const begun = new Promise<string>((resolve) => {
     onBegun = resolve;
@@ -48,6 +50,8 @@ export async function longRun(
     onprogress: ({ progress }) => progress === 1 && onBegun('begun'),
   }).catch(() => 'gone' as const);
   expect(await Promise.race([begun, ended])).toBe('begun');
-  const running = pods().find(({ status }) => status.phase === 'Running');
+  const running = pods().find(
+    ({ metadata, status }) => status.phase === 'Running' && !earlier.includes(metadata.name),
+  );
   return { ended, pod: running?.metadata.name ?? '' };
 }

@@ -44,7 +44,8 @@ function useCluster(): void {
     ],
     environment: { MCP_BRIDGE_RUNTIME: 'kubernetes', KUBECONFIG },
     shared: undefined,
-    inside: [],
+    // What attacks look for lies on a node, where the cluster has one of its own for that.
+    inside: JSON.parse(process.env['TEST_CLUSTER_INSIDE'] ?? '[]'),
     uid: 0,
   };
   process.env['TEST_ENGINE'] = JSON.stringify(told);

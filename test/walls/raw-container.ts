@@ -41,7 +41,15 @@ export type RawOutput = {
   readonly stderrBytes: number;
 };
 
-export class RawContainers {
+/** Where controls run. */
+export type Controls = {
+  readonly setting: Setting;
+  /** Runs `program` for at most `seconds` after its start, without the defences `off`. Never rejects. */
+  readonly run: (off: readonly Relaxation[], program: string, seconds: number) => Promise<RawOutput>;
+  readonly close: () => void;
+};
+
+export class RawContainers implements Controls {
   readonly #pad: LaunchSetUp;
   readonly #context: LaunchContext;
   readonly #world: World;
@@ -74,7 +82,6 @@ export class RawContainers {
     return { mode, ids, ociRuntime: (ociRuntime ?? 'default').replace(/^.*\//, '') };
   }
 
-  /** Runs `program` for at most `seconds` after its start, without the defences `off`. Never rejects. */
   async run(off: readonly Relaxation[], program: string, seconds: number): Promise<RawOutput> {
     const name = `control-${++this.#count}`;
     const argv = this.#argv(name, off, program);

@@ -5,7 +5,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { Payload, RunOptions, TestBridge } from '../support/start-bridge.js';
 import type { Answer, Attack, AttackResult, Deed, DeedControl, Pair, Probe, Seen } from './attack.js';
 import { type BatchProbe, batchProgram, missing, verdictsIn } from './batch.js';
-import type { RawContainers } from './raw-container.js';
+import type { Controls } from './raw-container.js';
 import type { Relaxation } from './relaxations.js';
 import { OPEN_SERVER, type World } from './world.js';
 
@@ -20,7 +20,7 @@ const AT_ONCE = 4;
 
 export type Stage = {
   readonly bridge: TestBridge;
-  readonly containers: RawContainers;
+  readonly containers: Controls;
   readonly world: World;
 };
 

@@ -1,7 +1,7 @@
 // The attack table: every attack is tried in a sandbox of the real bridge, and once more with the defence off, where
 // it must get through. `npm run walls` runs this file and prints the table.
 
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,8 @@ import { descendants, isOfTemplate, ourSandboxes } from '../support/nothing-left
 import { bridgeEnv, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 import { eventually, HANGS_MS, until } from '../support/time.js';
 import { attacks } from './attacks/all.js';
-import { RawContainers } from './raw-container.js';
+import { type Controls, RawContainers } from './raw-container.js';
+import { RawPods } from './raw-pod.js';
 import { isFailure, type Judged, judge, summarize, summaryLine } from './report.js';
 import { runAttacks } from './table.js';
 import { World } from './world.js';
@@ -48,7 +49,7 @@ const wanted = attacks
 const groups = [...new Set(wanted.map(({ group }) => group))];
 
 let world: World;
-let containers: RawContainers;
+let containers: Controls;
 let bridge: TestBridge;
 let descriptors = 0;
 /** Whether sandboxes come from a template, which is known once one does, or the bridge has said why none will. */
@@ -59,7 +60,8 @@ const openDescriptors = (): number => readdirSync(`/proc/${bridge.pid}/fd`).leng
 
 beforeAll(async () => {
   world = await World.open();
-  containers = await RawContainers.open(bridgeEnv(tempHome(), { ...SETTINGS, ...world.dataSetting }), world);
+  const env = bridgeEnv(tempHome(), { ...SETTINGS, ...world.dataSetting });
+  containers = await (engineUnderTest.kind === 'kubernetes' ? RawPods : RawContainers).open(env, world);
   bridge = await startBridge(world.downstream, {
     env: { ...SETTINGS, ...world.environment, ...world.dataSetting },
   });
@@ -140,6 +142,7 @@ const isFromTemplate = async (): Promise<boolean> =>
 /** What the bridge keeps of containers on disk: their ids and pids, for as long as they live. */
 function runFiles(): string[] {
   const dir = join(bridge.stateDir, 'run');
+  if (!existsSync(dir)) return [];
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(cid|pid)$/.test(entry.name))
     .map(({ name }) => name)

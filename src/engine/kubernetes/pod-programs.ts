@@ -84,7 +84,8 @@ while not reaches(place["host"], place["port"]):
 /**
  * Waits until the place is not reached any more, twice in a row, since a policy comes into force a moment after the pod. Then hands
  * its streams to the first process, which becomes the sandbox, and stays for the exec's sake: nothing of it can be looked at or
- * changed by code, and it has no right that code has not.
+ * changed by code, and it has no right that code has not. Its outputs stay open: containerd takes the end of one of an exec's
+ * outputs, which is that of the code here, for the end of its input as well, and the harness would see its host gone.
  */
 const ENTER = `${REACHES}
 import array, json, os, resource, signal, socket, sys, time
@@ -111,9 +112,7 @@ door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 door.connect("\\0" + sys.argv[2])
 door.sendmsg([sys.argv[1].encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
 door.close()
-nothing = os.open(os.devnull, os.O_RDWR)
-for number in range(3):
-    os.dup2(nothing, number)
+os.dup2(os.open(os.devnull, os.O_RDWR), 0)
 ${HOLDS}while True:
     signal.pause()
 `;

@@ -16,6 +16,10 @@ import type { HttpAnswer, RequestFacts } from '../http/parts.js';
  */
 export type Relayed = 'answered' | 'leaves' | 'unreached' | 'lost';
 
+/** Told of what was with a replica that has ended. */
+export const LOST =
+  'The replica that had your sessions and runs has ended, and they are lost with it. Call the tool again.';
+const LOST_CODE = -32_000;
 /** A header of the answer of a replica that has done nothing, and leaves the request to others. */
 export const LEAVES = 'x-mcp-bridge-leaves';
 const SIGNED = 'x-mcp-bridge-replica';
@@ -37,6 +41,9 @@ const OWN_HEADERS = new Set([
 ]);
 const CONNECTS_WITHIN_MS = 3_000;
 const PROVES_WITHIN_MS = 5_000;
+/** How often the other replica is looked at while it has a request; one that is missing twice in a row has ended. */
+const LOOKS_EVERY_MS = 5_000;
+const MISSES = 2;
 /** How far the clocks of two nodes may be apart, and how long a signature lasts. */
 const CLOCKS_MS = 60_000;
 const PROOF_CHARS = 64;
@@ -86,8 +93,11 @@ export class RequestRelay {
     };
     return await new Promise<Relayed>((resolve) => {
       const outgoing = http.request({ method, path: url, headers, createConnection: () => socket });
+      // A pod that is gone with its address says nothing more, and a connection to it never ends by itself.
+      const stopLooking = this.#watch(address, request, () => socket.destroy());
       // Nobody waits for the answer when the client has gone.
       response.once('close', () => socket.destroy());
+      socket.once('close', stopLooking);
       outgoing.once('error', () => resolve('lost'));
       outgoing.once('response', (incoming) => {
         if (incoming.headers[LEAVES] !== undefined) {
@@ -100,13 +110,28 @@ export class RequestRelay {
         );
         response.writeHead(incoming.statusCode ?? 502, Object.fromEntries(passed));
         response.flushHeaders();
-        incoming.once('error', () => response.destroy());
-        incoming.once('aborted', () => response.destroy());
-        incoming.pipe(response);
+        const isStream = /^text\/event-stream/.test(incoming.headers['content-type'] ?? '');
+        incoming.once('error', () => (isStream ? response.end(lastWord(text)) : response.destroy()));
+        let isEmpty = true;
+        incoming.once('data', () => {
+          isEmpty = false;
+        });
+        incoming.once('end', () => response.end(isStream && isEmpty ? lastWord(text) : undefined));
+        incoming.pipe(response, { end: false });
         response.once('close', () => resolve('answered'));
       });
       outgoing.end(text);
     });
+  }
+
+  /** Calls `onGone` once nobody who has the key answers at `address` any more, until the returned function is called. */
+  #watch(address: string, request: IncomingMessage, onGone: () => void): () => void {
+    let misses = 0;
+    const timer = setInterval(async () => {
+      misses = (await this.#isReplica(address, request)) ? 0 : misses + 1;
+      if (misses >= MISSES) onGone();
+    }, LOOKS_EVERY_MS);
+    return () => clearInterval(timer);
   }
 
   /** Whether whoever is at `address` has the key. */
@@ -137,6 +162,13 @@ export class RequestRelay {
   #sign(...words: readonly string[]): string {
     return createHmac('sha256', this.#key).update(JSON.stringify(words)).digest('hex');
   }
+}
+
+/** The end of a stream of events that breaks off, or has had none: an answer to the request, since a client waits for that and not for its connection. */
+function lastWord(text: string | undefined): string {
+  const { id }: { id?: unknown } = JSON.parse(text ?? '{}');
+  const answer = { jsonrpc: '2.0', id, error: { code: LOST_CODE, message: LOST } };
+  return id === undefined ? '' : `\n\nevent: message\ndata: ${JSON.stringify(answer)}\n\n`;
 }
 
 /** A connection to the port of `address` to which `request` came here, encrypted as that was; undefined where there is none. */

@@ -8,7 +8,7 @@ import { readGuarded } from '../../settings/files/guarded-file.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
 import { type HttpAnswer, type RequestFacts, type Routed, rpcError } from '../http/parts.js';
 import type { Holders } from './holders.js';
-import { LEAVES, type Relayed, RequestRelay } from './relay.js';
+import { LEAVES, LOST, type Relayed, RequestRelay } from './relay.js';
 
 const NAME = 'MCP_BRIDGE_HTTP_REPLICA_KEY';
 const MAX_KEY_BYTES = 4_096;
@@ -98,11 +98,7 @@ const leaves = (): HttpAnswer =>
     headers: { ...RETRY, [LEAVES]: '1' },
   });
 
-const lost = (): HttpAnswer =>
-  rpcError(
-    502,
-    'The replica that had your sessions and runs has ended, and they are lost with it. Call the tool again.',
-  );
+const lost = (): HttpAnswer => rpcError(502, LOST);
 
 function keyIn(file: string | undefined, host: HostFacts): Buffer {
   const read = file === undefined ? undefined : readGuarded(file, MAX_KEY_BYTES, host);

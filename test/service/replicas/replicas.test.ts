@@ -135,6 +135,7 @@ describe('two replicas', () => {
     await first.front[Symbol.asyncDispose]();
     const text = await slow.then((answer) => answer.text()).catch(String);
     expect(text).not.toContain('done');
+    expect(text).toContain('are lost with it');
     const next = await post(second, call('whoami'), ann);
     expect(next.status).toBe(404);
     expect(await next.text()).toContain('There is no such session, or it has ended.');
