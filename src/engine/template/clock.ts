@@ -8,7 +8,7 @@ import { readText } from '../../base/files/read-text.js';
 import type { OciRuntime } from '../engine.js';
 import { runDirsIn } from '../machine/first-process.js';
 
-/** Programs that the clock runs, besides the OCI runtime; `chown` only where its files have another owner than the bridge. */
+/** Programs that the clock and the trial of a template run, besides the OCI runtime; `chown` only where its files have another owner than the bridge. */
 export const CLOCK_PROGRAMS = [
   'unshare',
   'mount',
@@ -18,6 +18,9 @@ export const CLOCK_PROGRAMS = [
   'rmdir',
   'sleep',
   'chown',
+  'chmod',
+  'stat',
+  'realpath',
 ] as const;
 
 /** In a bundle: the pid of the sandbox's clock. */

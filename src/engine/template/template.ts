@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError } from '../../base/errors.js';
 import { run } from '../../base/process/process.js';
+import { clip } from '../../base/text/text.js';
 import type { OtherLaunchParts } from '../client/cli-engine.js';
 import type { Container, SandboxSpec } from '../engine.js';
 import { isNoted, notesIn, runtimeFileIn } from '../machine/bundles.js';
@@ -124,12 +125,26 @@ export class Template implements AsyncDisposable {
     await this.#container[Symbol.asyncDispose]();
   }
 
+  /** Runs a script about all tmpfs where the engine works, with their places behind `words`; resolves to what it prints. */
+  async #atPlaces(script: string, ...words: ReadonlyArray<string | number | undefined>): Promise<string> {
+    const places = this.#config.mounts
+      .filter(({ type }) => type === 'tmpfs')
+      .map(({ destination }) => destination);
+    const argv = [...this.#enter, 'sh', '-c', script, 'sh', ...words.map(String), ...places];
+    const [program = '', ...args] = argv;
+    const options = { timeoutMs: READ_WITHIN_MS };
+    const { exitCode, stdout, stderr } = await run([program, ...args], options, new AbortController().signal);
+    if (exitCode !== 0) throw unfitError(stderr.trim());
+    return stdout;
+  }
+
   #listFor({ bytes }: OwnFile, user: InnerUser): Buffer | string {
     return listFor(bytes.toString('utf8'), this.#config.process.user, user);
   }
 
   /** Throws where no sandbox starts from it, or where one is not held as the template itself is. */
   async #try(spec: SandboxSpec): Promise<void> {
+    await this.#atPlaces(SET_MODES, this.#container.pid, this.#config.root.path);
     const name = `${spec.name}-trial`;
     let groups: readonly string[] = [];
     {
@@ -140,6 +155,14 @@ export class Template implements AsyncDisposable {
       const difference = firstDifference(engines, ours);
       if (difference !== undefined)
         throw unfitError(`what the kernel says of a sandbox from it differs: ${difference}`);
+      const [theirModes, ourModes] = await Promise.all([
+        this.#atPlaces(TELL_MODES, engines),
+        this.#atPlaces(TELL_MODES, ours),
+      ]);
+      if (theirModes !== ourModes)
+        throw unfitError(
+          `who may write where differs in a sandbox from it: ${clip(ourModes, MAX_SAID_CHARS)}`,
+        );
       groups = ownGroups(ours, name);
     }
     if (isNoted(notesIn(this.#parts.runDir()), name)) throw unfitError('a sandbox from it cannot be removed');
@@ -147,6 +170,23 @@ export class Template implements AsyncDisposable {
     if (left !== undefined) throw unfitError(`a sandbox from it leaves its control group: ${left}`);
   }
 }
+
+/**
+ * A folder that the OCI runtime has made in the template's root, to mount a tmpfs there, is one that runc finds in a sandbox's root; then
+ * it gives the tmpfs that folder's mode, and not the one that was asked for. So the folder gets the mode that the tmpfs has.
+ */
+const SET_MODES = `
+pid=$1 root=$2
+shift 2
+for place; do
+  [ "$(realpath "$root$place")" = "$root$place" ] && [ -d "$root$place" ] || continue
+  chmod "$(stat -c %a "/proc/$pid/root$place")" "$root$place" || exit
+done`;
+/** Tells mode and owner of each place in the container of the first process $1. */
+const TELL_MODES = `
+pid=$1
+shift
+for place; do echo "$place $(stat -c '%a %u %g' "/proc/$pid/root$place")"; done`;
 
 /** A template before it has been looked at. */
 type UntriedTemplate = { readonly container: Container; readonly madeAt: number; readonly livesMs: number };

@@ -203,7 +203,7 @@ function whyNever(
   env: { readonly PATH: string },
 ): string | undefined {
   if (isGvisor(runtime.name)) return 'gVisor has its own way to start';
-  const programs = [runtime.name, ...CLOCK_PROGRAMS, ...(isRootless ? ['nsenter', 'stat', 'base64'] : [])];
+  const programs = [runtime.name, ...CLOCK_PROGRAMS, ...(isRootless ? ['nsenter', 'base64'] : [])];
   const missing = programs.find((name) => findProgram(name, env) === undefined);
   return missing && `${missing} is not installed`;
 }
