@@ -1,8 +1,9 @@
 """Modules that are loaded by their first use instead of by their import.
 
 asyncio imports ssl, and with it OpenSSL, which is a seventh of a waiting sandbox's memory and a fifth of asyncio's time
-to load. Code that has no network hardly uses it. Nothing is written into asyncio: the import system finds the module as
-it always does, and puts it where it always does, but its code is run when somebody asks for a name in it.
+to load, and inspect with all that describes Python's code, a seventh of that time. Most programs use neither. Nothing
+is written into asyncio: the import system finds the module as it always does, and puts it where it always does, but its
+code is run when somebody asks for a name in it.
 """
 
 from __future__ import annotations
@@ -19,31 +20,32 @@ if TYPE_CHECKING:
     from typing import Any
 
 # The second one asks for names of the first while it is loaded.
-OF_ASYNCIO = ("ssl", "asyncio.sslproto")
+OF_OPENSSL = ("ssl", "asyncio.sslproto")
+OF_ASYNCIO = ("inspect", "locale")
 
 _loading = RLock()
 
 
 @contextmanager
 def loaded_later() -> Generator[None]:
-    """While it lasts, OF_ASYNCIO are imported without being loaded; not where this Python has no OpenSSL."""
-    finder: Any = _Finder
+    """While it lasts, OF_ASYNCIO are imported without being loaded, and OF_OPENSSL where this Python has it."""
     has_openssl = "_ssl" in sys.builtin_module_names or PathFinder.find_spec("_ssl") is not None
-    if has_openssl:
-        sys.meta_path.insert(0, finder)
+    finder: Any = _Finder((*OF_ASYNCIO, *(OF_OPENSSL if has_openssl else ())))
+    sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
-        if has_openssl:
-            sys.meta_path.remove(finder)
+        sys.meta_path.remove(finder)
 
 
 class _Finder:
-    @staticmethod
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
     def find_spec(
-        name: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        spec: Any = PathFinder.find_spec(name, path, target) if name in OF_ASYNCIO else None
+        spec: Any = PathFinder.find_spec(name, path, target) if name in self._names else None
         if spec is not None and spec.loader is not None:
             spec.loader = _Later(spec.loader)
         return spec

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 # What the first lines of most programs, and of our own later steps, import. Loaded only while the host has nothing for
 # us: a waiting sandbox then has them for free, and a sandbox that is needed at once does not wait for them.
 LIKELY_IMPORTS = (
-    "asyncio inspect concurrent.futures difflib textwrap base64 csv dataclasses datetime "
-    "itertools math pathlib random string subprocess typing enum mcp._check"
+    "asyncio concurrent.futures textwrap base64 dataclasses datetime "
+    "itertools math random string subprocess typing enum mcp._check"
 ).split()
 
 # A host that wants a sandbox at once speaks within this long of the greeting; what is loaded then would be in its way.
@@ -72,15 +72,19 @@ def supervise(
     close_to_others()
     # Programs of an interpreter that waits use nothing of what Python's do.
     _import_while_idle(streams, preimport if waits else (*preimport, *LIKELY_IMPORTS), preimport)
+    if not _has_spoken(streams):
+        # Makes the patterns that look for tools, which only a program that names our package needs.
+        compile_program("import mcp")
     get_ready()
     # The guest's collector then need not walk (and copy, after the fork) what we have loaded.
     gc.freeze()
     gc.enable()
     ended, wakeup = _wake_on_signals()
     guest = _fork_guest(streams, ahead, (ended, wakeup), None if _has_spoken(streams) else waits)
-    # What is done for the first time takes several times as long; the run is to find it done. Not before the fork:
-    # memory that two processes share is copied for the one that writes to it first.
-    compile_program("print(1)\n2")
+    if not _has_spoken(streams):
+        # What is done for the first time takes several times as long; the run is to find it done. Not before the fork:
+        # memory that two processes share is copied for the one that writes to it first.
+        compile_program("print(1)\n2")
     handover = _receive_run(streams, guest.program_fd)
     if "session" in handover.run:
         Session(streams, guest, ended).serve(handover)

@@ -1,4 +1,4 @@
-"""ssl, which asyncio imports and hardly any code uses: not loaded before it is, and then as if it had been."""
+"""ssl and inspect, which asyncio imports and most code does not use: loaded by their first use, and then as ever."""
 
 from __future__ import annotations
 
@@ -40,6 +40,23 @@ print(ssl.__spec__.loader is ssl.__loader__, type(ssl.__loader__).__module__)
         self.assertEqual(
             self.says(code).split("\n"), ["True True", "True True", "True _frozen_importlib_external"]
         )
+
+    def test_a_loop_and_a_process_run_without_what_describes_code(self) -> None:
+        code = """
+import asyncio, subprocess
+async def work():
+    await asyncio.gather(asyncio.sleep(0), asyncio.to_thread(int))
+asyncio.run(work())
+subprocess.run([sys.executable, "-c", ""])
+print('dis' in sys.modules, end=" ")
+import inspect
+from dataclasses import dataclass
+@dataclass
+class Point:
+    x: int = 1
+print(repr(Point()), inspect.signature(Point), 'dis' in sys.modules)
+"""
+        self.assertEqual(self.says(code), "False Point(x=1) (x: int = 1) -> None True")
 
     def test_each_way_to_name_it_finds_all_of_it(self) -> None:
         for code in (
