@@ -54,8 +54,9 @@ if (why !== undefined) {
   process.exit(3);
 }
 
-const [node, ...others] = NODES;
-if (node === undefined) throw new Error('the cluster has no node');
+const [first, ...others] = NODES;
+if (first === undefined) throw new Error('the cluster has no node');
+const node = first;
 // Its end is the cluster's: an interruption goes to the tests, and what follows is done.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
 const say = (/** @type {string} */ line) => console.error(line);

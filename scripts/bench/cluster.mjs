@@ -15,6 +15,8 @@ import { figure } from './statistics.mjs';
 
 /** A pod needs a second or two, so that one waits again by the next call. */
 const THINK_MS = 4_000;
+/** Made for the measurement and deleted after it. */
+const NAMESPACE = 'bench';
 const OFFERED_PER_SECOND = 10;
 const WAITING = [1, 8, 32];
 const GROWS_WITHIN_MS = 120_000;
@@ -41,15 +43,24 @@ export async function measureCluster(stage, bare) {
   const { image } = bare.choice;
   giveImage(image);
   const path = [process.env.PATH, ...(await preparePrograms(() => {}))].join(':');
-  const there = { MCP_BRIDGE_RUNTIME: 'kubernetes', MCP_BRIDGE_IMAGE: image, KUBECONFIG };
-  const cluster = { image, path, there, kubectl: kubectlWith(path) };
-  return [
-    ...(await ofCalls(stage, cluster)),
-    await ofColdCalls(stage, cluster),
-    await ofToolCalls(stage, cluster),
-    await whatIsOffered(stage, cluster),
-    ...(await growth(stage, cluster)),
-  ];
+  const there = {
+    ...{ MCP_BRIDGE_RUNTIME: 'kubernetes', MCP_BRIDGE_ENGINE_URL: `kubernetes:///${NAMESPACE}` },
+    ...{ MCP_BRIDGE_IMAGE: image, KUBECONFIG },
+  };
+  const kubectl = kubectlWith(path);
+  const cluster = { image, path, there, kubectl };
+  kubectl(['create', 'namespace', NAMESPACE]);
+  try {
+    return [
+      ...(await ofCalls(stage, cluster)),
+      await ofColdCalls(stage, cluster),
+      await ofToolCalls(stage, cluster),
+      await whatIsOffered(stage, cluster),
+      ...(await growth(stage, cluster)),
+    ];
+  } finally {
+    kubectl(['delete', 'namespace', NAMESPACE, '--wait=false']);
+  }
 }
 
 /** Milliseconds that `kubectl run` of the same image takes for `print(1)`, with the end of its pod. */
@@ -58,7 +69,14 @@ const kubectlRun = ({ image, path }) =>
     '1\n',
     'env',
     [
-      ...[`PATH=${path}`, `KUBECONFIG=${KUBECONFIG}`, 'kubectl', 'run', `bench-${Date.now()}`],
+      ...[
+        `PATH=${path}`,
+        `KUBECONFIG=${KUBECONFIG}`,
+        'kubectl',
+        `--namespace=${NAMESPACE}`,
+        'run',
+        `bench-${Date.now()}`,
+      ],
       ...[`--image=${image}`, '--image-pull-policy=Never', '--restart=Never', '--rm', '--stdin', '--quiet'],
       ...['--command', '--', 'python3', '-c', 'import time\ntime.sleep(0.2)\nprint(1)'],
     ],
@@ -106,6 +124,7 @@ async function ofCalls(stage, cluster) {
 /** Milliseconds of a line to a pod and back, by kubectl: the median of many. */
 async function roundTrip({ image, path }) {
   const args = [
+    `--namespace=${NAMESPACE}`,
     'run',
     'bench-echo',
     `--image=${image}`,
@@ -198,7 +217,13 @@ async function growth(stage, cluster) {
 async function waiting(count, stage, { there, kubectl }) {
   const running = () =>
     kubectl([
-      ...['get', 'pods', '--selector=mcp-sandbox-bridge', '--field-selector=status.phase=Running'],
+      ...[
+        `--namespace=${NAMESPACE}`,
+        'get',
+        'pods',
+        '--selector=mcp-sandbox-bridge',
+        '--field-selector=status.phase=Running',
+      ],
       '--output=name',
     ])
       .split('\n')
