@@ -112,6 +112,7 @@ function stageOf(browser) {
 
 const { watchStage } = await import('./page/watch-stage.mjs');
 const { WATCH_CHECKS } = await import('./page/watch-checks.mjs');
+const { SERVICE_CHECKS } = await import('./page/service-checks.mjs');
 const browser = await startBrowser(executable, [REBOUND]);
 const ofApprovals = /** @type {[string, (stage: object) => Promise<void>][]} */ (CHECKS).map(
   ([what, check]) => ({ what, check, stageFor: async () => stageOf(browser) }),
@@ -121,7 +122,14 @@ const ofUi = WATCH_CHECKS.map(({ what, check }) => ({
   check,
   stageFor: () => watchStage(browser, { shots }),
 }));
-const wanted = [...ofApprovals, ...ofUi].filter(({ what }) => only === undefined || what.includes(only));
+const ofService = SERVICE_CHECKS.map(({ what, check }) => ({
+  what: `over HTTP: ${what}`,
+  check,
+  stageFor: () => watchStage(browser, { shots, isService: true }),
+}));
+const wanted = [...ofApprovals, ...ofUi, ...ofService].filter(
+  ({ what }) => only === undefined || what.includes(only),
+);
 if (wanted.length === 0) leave(2, `--only: no check has '${only}' in its title. See --help.`);
 console.log(pc.dim(`${executable} ${browser.version()}`));
 try {

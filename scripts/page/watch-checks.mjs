@@ -21,6 +21,7 @@ export const VIEWS = {
   sessions: 'figures',
   bridges: 'calendar',
   tools: 'delete_repository',
+  verdicts: 'by ann',
 };
 /** The page takes no press for so long after something has moved, and a little more. */
 const SETTLED_MS = 1_000;
@@ -35,7 +36,7 @@ export const shows = (/** @type {Page} */ page, /** @type {string} */ text) =>
  * Finds what axe calls serious or critical.
  * @param {Page} page
  */
-async function seriousIn(page) {
+export async function seriousIn(page) {
   await page.evaluate(AXE);
   /** @type {{ violations: { impact: string, id: string, nodes: { html: string }[] }[] }} */
   const { violations } = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run());
@@ -166,6 +167,28 @@ export const WATCH_CHECKS = [
     await page.keyboard.press('Enter');
     expectSame((await asked.answered).decision, 'no');
   }),
+  checkOf(
+    'verdicts name their rule, are found by what was decided and by words, and lead to their run',
+    async (stage) => {
+      await furnish(stage);
+      const page = await stage.open('verdicts');
+      await shows(page, "deny 'github.delete_*'");
+      const count = () => page.locator('.row').count();
+      const all = await count();
+      await page.selectOption('select >> nth=0', 'asked');
+      await shows(page, `1 verdict of ${all}`);
+      await shows(page, 'once by ann (page)');
+      await page.selectOption('select >> nth=0', 'refused');
+      await shows(page, 'delete_repository');
+      expectSame(await count(), 1);
+      await page.selectOption('select >> nth=0', '');
+      await page.fill('input[type=search]', 'search_code');
+      ok((await count()) < all, 'words leave all verdicts in the list');
+      await page.keyboard.press('Tab');
+      await page.click('.row a');
+      await page.waitForSelector('article[aria-label^="Run 7be0d1c2"]');
+    },
+  ),
   checkOf('a call under way has a bar, and a picture of the run is seen', async (stage) => {
     await furnish(stage);
     const now = await stage.open('now');
@@ -271,7 +294,7 @@ export const WATCH_CHECKS = [
         expectSame(found.scripts, 1);
         expectSame(found.ran, undefined);
       };
-      for (const view of ['now', 'questions', 'runs', 'sessions', 'bridges', 'tools']) {
+      for (const view of ['now', 'questions', 'runs', 'sessions', 'bridges', 'tools', 'verdicts']) {
         const page = await stage.open(view);
         await page.waitForFunction(() => (document.querySelector('main')?.textContent?.length ?? 0) > 200);
         if (view === 'bridges')

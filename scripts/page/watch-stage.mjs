@@ -1,7 +1,7 @@
 // The stage of the checks of `ui`: a bridge that never runs anything and tells what it is told to, an inbox, sessions and an audit, all in
 // a state directory of their own, and the real program of the page in front of them.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,11 +15,29 @@ const load = (/** @type {string} */ file) => import(pathToFileURL(join(ROOT, 'di
 const { Feed } = await load('watch/feed/feed.js');
 const { openInbox } = await load('policy/inbox/inbox.js');
 const { SessionFiles } = await load('run/sessions/session-file.js');
+const { principalIdOf, TokenFile } = await load('service/access/token-file.js');
 const { drawnLetters } = await load('base/crypto.js');
 
 const CALL =
   '{"owner":"ann","repo":"garden","title":"The gate does not close","number":12345678901234567890}';
 const DIGEST = { bytes: 2_048, sha256: '0123456789abcdef' };
+
+const MAIN = join(ROOT, 'dist/cli/main.js');
+/** Those that have a token of the bridge over HTTP. */
+export const PRINCIPALS = ['ann', 'ben'];
+
+/** Environment of a bridge over HTTP that starts no sandbox: its one server is the command server of this package. */
+function serviceIn(/** @type {string} */ stateDir) {
+  const config = join(stateDir, 'servers.json');
+  writeFileSync(
+    config,
+    JSON.stringify({ mcpServers: { box: { command: process.execPath, args: [MAIN, 'code-exec'] } } }),
+  );
+  return {
+    ...{ HOME: stateDir, MCP_SERVERS_CONFIG: config, MCP_BRIDGE_TOOLS: 'execute' },
+    ...{ MCP_BRIDGE_EXECUTE_SERVER: 'box', MCP_BRIDGE_ALLOW_SELF_SERVER: '1' },
+  };
+}
 
 /** A small chart of bars, as a PNG of 360 by 120 pixels. */
 const CHART = [
@@ -41,9 +59,10 @@ const CHART = [
 
 /**
  * @param {import('playwright-core').Browser} browser
- * @param {{ shots?: string | undefined }} options
+ * @param {{ shots?: string | undefined, isService?: boolean, env?: Readonly<Record<string, string>> }} options with `isService` the page is that of a
+ * bridge over HTTP, with `env` in its environment
  */
-export async function watchStage(browser, { shots } = {}) {
+export async function watchStage(browser, { shots, isService = false, env: more = {} } = {}) {
   const stateDir = mkdtempSync(join(tmpdir(), 'ui-'));
   /** @type {object[]} */
   const servers = [];
@@ -59,12 +78,32 @@ export async function watchStage(browser, { shots } = {}) {
     observer: () => {},
     openPage: () => Promise.reject(new Error('none')),
   });
-  const program = spawn(process.execPath, [join(ROOT, 'dist/cli/main.js'), 'ui', '--no-browser'], {
-    env: { ...process.env, MCP_BRIDGE_STATE_DIR: stateDir },
-    stdio: ['ignore', 'pipe', 'ignore'],
+  const env = {
+    ...process.env,
+    MCP_BRIDGE_STATE_DIR: stateDir,
+    ...(isService ? serviceIn(stateDir) : {}),
+    ...more,
+  };
+  const command = (/** @type {readonly string[]} */ ...words) =>
+    execFileSync(process.execPath, [MAIN, ...words], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+      .toString()
+      .trim();
+  const tokens = isService
+    ? PRINCIPALS.map((name) => /msb_\w+/.exec(command('token', 'create', name, '--servers', '*'))?.[0] ?? '')
+    : [];
+  const words = isService ? ['serve', '--http', '127.0.0.1:0'] : ['ui', '--no-browser'];
+  const program = spawn(process.execPath, [MAIN, ...words], {
+    env,
+    stdio: ['ignore', 'pipe', isService ? 'pipe' : 'ignore'],
   });
-  const [link] = await once(createInterface(program.stdout), 'line');
-  const context = await browser.newContext();
+  const linkFor = (/** @type {readonly string[]} */ ...who) =>
+    command('ui', '--no-browser', '--service', ...who);
+  const lines = createInterface(
+    /** @type {import('node:stream').Readable} */ (isService ? program.stderr : program.stdout),
+  );
+  let [link] = await once(lines, 'line');
+  while (isService && !link.includes('listens at')) [link] = await once(lines, 'line');
+  if (isService) link = linkFor();
   /** @type {string[]} */
   const complaints = [];
   /** @type {string[]} */
@@ -72,22 +111,37 @@ export async function watchStage(browser, { shots } = {}) {
   /** @type {string[]} */
   const dialogs = [];
   const { origin } = new URL(link);
-  context.on('request', (request) => {
-    const url = request.url();
-    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) strangers.push(url);
-  });
-  context.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
-  });
-  context.on('weberror', (error) => complaints.push(error.error().message));
-  context.on('dialog', (dialog) => {
-    dialogs.push(dialog.message());
-    void dialog.dismiss();
-  });
+  /** Complaints that a check causes on purpose, such as of an answer that is a refusal. */
+  let expected = 0;
+  /** @type {import('playwright-core').BrowserContext[]} */
+  const contexts = [];
+  const newContext = async (/** @type {import('playwright-core').BrowserContextOptions} */ options = {}) => {
+    const made = await browser.newContext(options);
+    contexts.push(made);
+    made.on('request', (request) => {
+      const url = request.url();
+      if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) strangers.push(url);
+    });
+    made.on('console', (message) => {
+      if (message.type() === 'error' && --expected < 0) complaints.push(message.text());
+    });
+    made.on('weberror', (error) => complaints.push(error.error().message));
+    made.on('dialog', (dialog) => {
+      dialogs.push(dialog.message());
+      void dialog.dismiss();
+    });
+    return made;
+  };
+  const context = await newContext();
   let address = '';
   const tell = (/** @type {object} */ event) => feed.observe(event, String);
   return {
-    ...{ complaints, strangers, dialogs, stateDir, link, origin, context, program },
+    ...{ complaints, strangers, dialogs, stateDir, link, origin, context, program, tokens, linkFor },
+    newContext,
+    command,
+    expectComplaint: (count = 1) => {
+      expected = Math.max(0, expected) + count;
+    },
     get address() {
       return address;
     },
@@ -197,17 +251,21 @@ export async function watchStage(browser, { shots } = {}) {
       const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
       writeFileSync(join(stateDir, 'audit', `${drawnLetters(8)}.jsonl`), text);
     },
-    session(/** @type {string} */ name, client = 'claude-code 2.1.330') {
+    session(
+      /** @type {string} */ name,
+      client = 'claude-code 2.1.330',
+      /** @type {string | null} */ principal = null,
+    ) {
       const at = new Date().toISOString();
       const handle = `s-${drawnLetters(16)}`;
       new SessionFiles(stateDir).write({
-        ...{ handle, name, client, principal: null, scope: null, container: 'none', process: null },
+        ...{ handle, name, client, principal, scope: null, container: 'none', process: null },
         ...{ memoryLimitBytes: 536_870_912, createdAt: at, lastCallAt: at, calls: 3 },
         ...{ idleSeconds: 900, lifeSeconds: 14_400, ended: null },
       });
       return handle;
     },
-    /** @param {{ server?: string, tool?: string, rule?: string, calls?: readonly string[], session?: string, client?: string, run?: string }} asked */
+    /** @param {{ server?: string, tool?: string, rule?: string, calls?: readonly string[], session?: string, client?: string, run?: string, principal?: string | undefined }} asked */
     ask({
       server = 'github',
       tool = 'create_issue',
@@ -216,19 +274,20 @@ export async function watchStage(browser, { shots } = {}) {
       session,
       client = 'claude-code 2.1.330',
       run = '4f1c2a9b-12',
+      principal = undefined,
     } = {}) {
       const id = `q-${drawnLetters(16)}`;
       const object = { kind: 'tool', server, tool, calls: calls.map((text) => ({ arguments: text })) };
       const [askedAt, expiresAt] = [0, 600_000].map((ms) => new Date(Date.now() + ms).toISOString());
       const offers = ['once', 'run', 'session', 'always', 'no'];
-      const facts = { rule, run, client, principal: undefined, session };
+      const facts = { rule, run, client, principal, session };
       return { id, ...inbox.post({ id, object, ...facts, offers, askedAt, expiresAt }) };
     },
     shoot: async (/** @type {Page} */ page, /** @type {string} */ name) => {
       if (shots !== undefined) await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
     },
     async close() {
-      await context.close();
+      for (const one of contexts) await one.close();
       const ended = once(program, 'exit');
       if (program.exitCode === null && program.signalCode === null) {
         program.kill('SIGTERM');
@@ -240,6 +299,15 @@ export async function watchStage(browser, { shots } = {}) {
     },
   };
 }
+
+/** Ids of the principals that have a token, in the order of their names. */
+export const principalsIn = (/** @type {string} */ stateDir) =>
+  PRINCIPALS.map((name) => {
+    const record = new TokenFile(stateDir)
+      .read()
+      .find((/** @type {{ name: string }} */ one) => one.name === name);
+    return principalIdOf(record);
+  });
 
 /**
  * Has all views show something, for pictures and for the checks of each.
@@ -293,6 +361,19 @@ export async function furnish(stage) {
     calls: [at(140), at(420, { tool: 'search_code' }), at(90)],
     underWay: {},
   });
+  stage.audit([
+    {
+      ...{ kind: 'question', at: new Date().toISOString(), run: '7be0d1c2-1', question: 'q-answered' },
+      ...{
+        server: 'github',
+        tool: 'create_issue',
+        calls: [DIGEST],
+        callCount: 1,
+        rule: "ask 'github.create_*'",
+      },
+      ...{ answer: 'once', by: 'page', who: 'ann', durationMs: 4_000 },
+    },
+  ]);
   stage.session('figures');
   return stage.ask({ session: 'figures', run: '7be0d1c2-4' });
 }

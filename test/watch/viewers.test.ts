@@ -57,6 +57,10 @@ function everything(): Sources & { readonly history: History } {
         {
           ...{ pid: 1, version: '1', kind: 'http', since: '', folder: '', memoryBytes: 1 },
           servers: [{ name: 'box', state: 'idle', tools: [] }],
+          principals: [ANN, BEN].map((principal) => ({
+            principal,
+            servers: [{ name: `box of ${principal}`, state: 'ready', tools: [] }],
+          })),
         },
       ],
       version: 1,
@@ -109,12 +113,35 @@ describe('a principal', () => {
     expect(history.tools(bridges.runs()).map(({ tool, calls }) => [tool, calls])).toEqual([['of-old-1', 1]]);
   });
 
-  it('sees their questions and sessions alone, and nothing of the process', () => {
+  it('sees the verdicts on their own calls alone', () => {
+    all.history.add([
+      ...[ANN, BEN].map((principal) => ({
+        ...callLine('denied', principal),
+        ...{ run: `denied-${principal}`, verdict: 'denied' as const, rule: 'deny *' },
+      })),
+    ]);
+    const { history, bridges } = own();
+    const verdicts = history.verdicts(bridges.runs());
+    expect(verdicts.map(({ run, is, rule }) => [run, is, rule])).toEqual([
+      [`denied-${ANN}`, 'refused', 'deny *'],
+      ['old-1', 'allowed', 'allow *'],
+    ]);
+    // Not even of runs that somebody hands in.
+    const call = { call: 1, server: 'box', tool: 'of-now', isAllowed: true, rule: 'allow *', endedAt: '9' };
+    const handed = [ANN, BEN].map((principal) => ({
+      ...running(`handed-${principal}`, principal),
+      calls: [{ ...call, durationMs: 1, argumentBytes: 1 }],
+    }));
+    expect(history.verdicts(handed).map(({ run }) => run)).toContain(`handed-${ANN}`);
+    expect(history.verdicts(handed).map(({ run }) => run)).not.toContain(`handed-${BEN}`);
+  });
+
+  it('sees their questions, sessions and servers alone, and nothing of the process', () => {
     const { questions, sessions, bridges } = own();
     expect(questions().map(({ question: { run } }) => run)).toEqual([`asked for ${ANN}`]);
     expect(sessions().map(({ handle }) => handle)).toEqual(['s-1']);
-    expect(bridges.facts).toEqual([]);
-    expect(own().views).toEqual(['now', 'questions']);
+    expect(bridges.facts).toEqual([{ servers: [{ name: `box of ${ANN}`, state: 'ready', tools: [] }] }]);
+    expect(own().views).toEqual(['now', 'questions', 'bridges']);
     expect(
       own()
         .ended()

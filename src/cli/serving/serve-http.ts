@@ -26,7 +26,7 @@ import type { Bridge } from '../../tenant/bridge.js';
 import { startsSandboxes } from '../../tenant/sandbox-service.js';
 import { type StartedFigures, startFigures } from '../figures/start-figures.js';
 import { interruptSignal } from '../terminal/interrupt.js';
-import { LateFeed, processFacts } from './late-feed.js';
+import { LateFeed, processFacts, serverFacts } from './late-feed.js';
 import { type Prepared, prepare, startAudit } from './prepare.js';
 import { type End, firstFault, nothingElseWrites } from './serving-process.js';
 
@@ -83,8 +83,12 @@ export async function serveHttp(
     ...processFacts(VERSION),
     kind: 'http',
     folder: '',
-    // Tools are those of each principal.
     servers: bridges.slots.states().map(({ name, state }) => ({ name, state, tools: [] })),
+    // Tools are those of each principal.
+    principals: bridges.live.map(({ principalId, bridge }) => ({
+      principal: principalId,
+      servers: serverFacts(bridge),
+    })),
   }));
   notifySystemd('READY=1', process.env);
   const { reason, exitCode } = await Promise.race([

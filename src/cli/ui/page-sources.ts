@@ -20,7 +20,7 @@ export function pageSources(prepared: Prepared, signal: AbortSignal): Sources & 
   const history = new History();
   const bridges = new SeenBridges(stateDir);
   return {
-    views: ['now', 'questions', 'runs', 'sessions', 'bridges', 'tools'],
+    views: ['now', 'questions', 'runs', 'sessions', 'bridges', 'tools', 'verdicts'],
     bridges,
     history,
     readAudit: () => history.add(tail.next()),

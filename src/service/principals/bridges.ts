@@ -28,6 +28,7 @@ export type BridgeTenant = Omit<BridgeOptions, 'settings' | 'service' | 'callTur
 };
 
 type Live = {
+  readonly principalId: string;
   readonly bridge: Bridge;
   readonly jobs: Jobs;
   holders: number;
@@ -132,6 +133,11 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
     return this.service.turns.refusalAhead({ owner: id, limits }, coming);
   }
 
+  /** Bridges that are there now; a principal with several credentials may have several. */
+  get live(): ReadonlyArray<Pick<Live, 'principalId' | 'bridge'>> {
+    return [...this.#live.values()];
+  }
+
   /** How many there are now. */
   get size(): number {
     return this.#live.size;
@@ -195,7 +201,10 @@ export class Bridges<Who extends Principal = Principal> implements AsyncDisposab
     let live = this.#live.get(key);
     if (live === undefined) {
       const [bridge, jobs] = [this.#make(principal), this.jobsOf(principal)];
-      live = { bridge, jobs, holders: 0, usedAt: performance.now(), timer: undefined };
+      live = {
+        ...{ principalId: principal.id, bridge, jobs, holders: 0 },
+        ...{ usedAt: performance.now(), timer: undefined },
+      };
       this.#live.set(key, live);
       if (principal.id !== LOCAL_USER.id) this.#endWhenIdle(key, live);
     }

@@ -239,6 +239,10 @@ export class WatchFront implements Disposable {
       readAudit();
       return { tools: history.tools(bridges.runs()) };
     }
+    if (name === 'verdicts') {
+      readAudit();
+      return history.verdicts(bridges.runs());
+    }
     if (name !== 'run') return undefined;
     readAudit();
     const id = params.get('run') ?? '';

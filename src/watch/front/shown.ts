@@ -4,9 +4,12 @@ import type { Decision } from '../../policy/approvals/question.js';
 import type { SeenQuestion, ToolSums } from '../gather/history.js';
 import type { BridgeFacts, Recorded, SeenCall, SeenRun } from '../told/told.js';
 
+/** A bridge that is there; of one that serves many, whoever is one of them is told their own servers and nothing else. */
+export type ShownBridge = BridgeFacts | Pick<BridgeFacts, 'servers'>;
+
 /** Runs that are under way, and bridges that are there. */
 export type ShownNow = {
-  readonly bridges: readonly BridgeFacts[];
+  readonly bridges: readonly ShownBridge[];
   readonly running: readonly {
     readonly seen: SeenRun;
     readonly calls: readonly SeenCall[];
@@ -70,7 +73,7 @@ export type ShownTools = {
   readonly tools: readonly ToolSums[];
 };
 
-export type ViewName = 'now' | 'questions' | 'runs' | 'sessions' | 'bridges' | 'tools';
+export type ViewName = 'now' | 'questions' | 'runs' | 'sessions' | 'bridges' | 'tools' | 'verdicts';
 
 /** Names of the data that have changed, told to every page that is open. */
 export type Changed = readonly ('now' | 'runs' | 'questions' | 'sessions')[];

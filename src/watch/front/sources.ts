@@ -3,7 +3,7 @@
 import type { Decision, Question } from '../../policy/approvals/question.js';
 import type { SeenBridges } from '../gather/bridges.js';
 import type { History } from '../gather/history.js';
-import type { ShownSession, ViewName } from './shown.js';
+import type { ShownBridge, ShownSession, ViewName } from './shown.js';
 
 /** Who looks: the operator, who sees all, or one principal by id, undefined for the user who started the bridge. */
 export type Viewer =
@@ -38,11 +38,12 @@ export type PastQuestion = { readonly question: Question; readonly why: string; 
 export type Sources = {
   /** Views that there is something for, in the order in which they are offered. */
   readonly views: readonly ViewName[];
-  readonly bridges: Pick<SeenBridges, 'facts' | 'recorded' | 'run' | 'runs'> & {
+  readonly bridges: Pick<SeenBridges, 'recorded' | 'run' | 'runs'> & {
+    readonly facts: readonly ShownBridge[];
     /** Another one after each change. */
     readonly version: number | string;
   };
-  readonly history: Pick<History, 'list' | 'run' | 'tools' | 'versionOf'>;
+  readonly history: Pick<History, 'list' | 'run' | 'tools' | 'verdicts' | 'versionOf'>;
   /** Has the history take what the audit has got since the last look. */
   readonly readAudit: () => void;
   readonly questions: () => readonly AnswerableQuestion[];
@@ -55,23 +56,30 @@ export type Sources = {
 export const partFor = (viewer: Viewer, sources: Sources): Sources =>
   viewer.sees === 'all' ? sources : ownPartOf(viewer.principal, sources);
 
-/** Facts of bridges are of the whole process and of everybody's servers, so a principal sees none. */
+/** Facts of a bridge are of the whole process and of everybody, so a principal sees of it the servers that are theirs. */
 function ownPartOf(
   principal: string | undefined,
   { views, bridges, history, readAudit, questions, ended, sessions }: Sources,
 ): Sources {
   const isOwn = (one: { readonly principal?: string | undefined } | undefined): boolean =>
     one?.principal === principal;
+  const ownFacts = (): readonly ShownBridge[] =>
+    bridges.facts
+      .flatMap((one) => ('pid' in one ? (one.principals ?? []) : []))
+      .filter(isOwn)
+      .map(({ servers }) => ({ servers }));
   function* ownRuns() {
     for (const one of bridges.runs()) if (isOwn(one.seen)) yield one;
   }
   return {
-    views: views.filter((view) => view !== 'bridges'),
+    views,
     readAudit,
     bridges: {
-      facts: [],
+      get facts() {
+        return ownFacts();
+      },
       get version() {
-        return JSON.stringify([...ownRuns()].map(({ seen }) => seen));
+        return JSON.stringify([[...ownRuns()].map(({ seen }) => seen), ownFacts()]);
       },
       runs: ownRuns,
       run: (id) => [bridges.run(id)].find((one) => isOwn(one?.seen)),
@@ -82,6 +90,7 @@ function ownPartOf(
       list: (remembered) => history.list(remembered).filter(isOwn),
       run: (id, remembered) => [history.run(id, remembered)].find((one) => isOwn(one?.seen)),
       tools: (remembered) => history.tools(remembered, principal),
+      verdicts: (remembered) => history.verdicts(remembered, isOwn),
     },
     questions: () => questions().filter(({ question }) => isOwn(question)),
     ended: () => ended().filter(({ question }) => isOwn(question)),

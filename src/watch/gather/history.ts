@@ -8,6 +8,8 @@ import type { RunOfBridge } from './bridges.js';
 const MAX_RUNS = 20_000;
 /** Durations of one tool that are remembered, for its percentiles. */
 const MAX_DURATIONS = 1_000;
+/** Verdicts that are listed, the newest ones; of further ones a run's own page tells. */
+const MAX_VERDICTS = 5_000;
 
 /** A question to a person about calls of a run, that has ended. */
 export type SeenQuestion = Pick<
@@ -17,6 +19,16 @@ export type SeenQuestion = Pick<
 
 /** A run in the list, with the tools that it called, as `server.tool`. */
 export type ListedRun = SeenRun & { readonly tools: readonly string[] };
+
+/** A verdict on a call of a tool with the rule that it comes from, or a question to a person and how it ended. */
+export type SeenVerdict = Pick<SeenQuestion, 'server' | 'tool' | 'rule' | 'at'> &
+  Partial<Pick<SeenQuestion, 'answer' | 'word' | 'by' | 'who'>> & {
+    /** Counts within its run, or is the question's id. */
+    readonly of: string;
+    readonly run: string;
+    readonly principal?: string;
+    readonly is: 'allowed' | 'refused' | 'asked';
+  };
 
 /** Sums of one tool over all calls that are known. */
 export type ToolSums = {
@@ -32,7 +44,13 @@ export type ToolSums = {
   readonly bytes: number;
 };
 
-type Known = { run: string; line?: RunLine; readonly calls: SeenCall[]; readonly questions: SeenQuestion[] };
+type Known = {
+  run: string;
+  principal?: string | undefined;
+  line?: RunLine;
+  readonly calls: SeenCall[];
+  readonly questions: SeenQuestion[];
+};
 type Sums = {
   server: string;
   tool: string;
@@ -58,6 +76,7 @@ export class History {
   /** Takes lines of the audit, the oldest first. */
   add(lines: readonly AuditLine[]): void {
     for (const line of lines) {
+      if ('run' in line) this.#of(line.run).principal = line.principal;
       if (line.kind === 'run') this.#of(line.run).line = line;
       else if (line.kind === 'call') {
         const call = callOf(line);
@@ -131,12 +150,56 @@ export class History {
       .sort((one, other) => other.calls - one.calls);
   }
 
+  /** The newest verdicts of those whose principal `isWanted`, the newest first; calls that only a bridge remembers have theirs too. */
+  verdicts(
+    remembered: Iterable<RunOfBridge>,
+    isWanted: (of: { readonly principal?: string | undefined }) => boolean = () => true,
+  ): readonly SeenVerdict[] {
+    const runs = new Map<string, Pick<Known, 'run' | 'principal' | 'calls' | 'questions'>>(this.#runs);
+    for (const { seen, calls } of remembered) {
+      const { run, principal } = seen;
+      const known = runs.get(run);
+      // A run that goes on is newer than whatever has ended before it began.
+      runs.delete(run);
+      const ofBridge = calls.length >= (known?.calls.length ?? 0);
+      runs.set(run, {
+        ...{ run, principal, questions: known?.questions ?? [] },
+        calls: ofBridge ? [...calls] : (known?.calls ?? []),
+      });
+    }
+    const found: SeenVerdict[] = [];
+    for (const { run, principal, calls, questions } of [...runs.values()].reverse()) {
+      if (found.length >= MAX_VERDICTS) break;
+      if (!isWanted({ principal })) continue;
+      const whose = { run, ...(principal === undefined ? {} : { principal }) };
+      found.push(
+        ...calls.slice(-MAX_VERDICTS).map((call) => verdictOn(call, whose)),
+        ...questions.map(({ question, callCount: _count, ...asked }) => ({
+          ...whose,
+          ...asked,
+          of: question,
+          is: 'asked' as const,
+        })),
+      );
+    }
+    return found.sort((one, other) => other.at.localeCompare(one.at)).slice(0, MAX_VERDICTS);
+  }
+
   #of(run: string): Known {
     const known = this.#runs.get(run) ?? { run, calls: [], questions: [] };
     this.#runs.set(run, known);
     return known;
   }
 }
+
+const verdictOn = (
+  { call, server, tool, isAllowed, rule, endedAt }: SeenCall,
+  whose: Pick<SeenVerdict, 'run' | 'principal'>,
+): SeenVerdict => ({
+  ...whose,
+  ...{ server, tool, rule, at: endedAt, of: String(call) },
+  is: isAllowed ? 'allowed' : 'refused',
+});
 
 function sum(sums: Map<string, Sums>, call: SeenCall): void {
   const { server, tool, error, isAllowed, durationMs, argumentBytes, resultBytes = 0 } = call;

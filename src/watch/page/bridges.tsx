@@ -17,7 +17,7 @@ export function BridgesView({ now }: { readonly now: ShownNow | undefined }) {
   if (now === undefined) return <Empty says="Loading." />;
   if (now.bridges.length === 0)
     return (
-      <Empty says="No bridge runs. A host starts one; it is seen here a moment after its tools were listed." />
+      <Empty says="Nothing runs. A bridge is seen here a moment after its host has listed its tools, and your servers over HTTP from your first request." />
     );
   const searched = words.toLowerCase().split(/\s+/).filter(Boolean);
   return (
@@ -28,27 +28,69 @@ export function BridgesView({ now }: { readonly now: ShownNow | undefined }) {
           <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
         </label>
       </form>
-      {now.bridges.map((bridge) => (
-        <article key={`${bridge.pid} ${bridge.since}`} aria-label={`Bridge of process ${bridge.pid}`}>
-          <h2>
-            Process {bridge.pid} {KINDS[bridge.kind]}
-          </h2>
-          <p class="note">
-            Version <Text of={bridge.version} />, since <Moment at={bridge.since} />
-            {bridge.folder !== '' && (
-              <>
-                , in <Text of={bridge.folder} />
-              </>
-            )}
-            , {bytes(bridge.memoryBytes)} of memory
-            {bridge.sandboxes !== undefined &&
-              `, ${countOf(bridge.sandboxes.waiting, 'sandbox').replace('sandboxs', 'sandboxes')} waiting (at most ${bytes(bridge.sandboxes.heldBytes)})`}
-          </p>
-          {bridge.servers.length === 0 && <p class="note">No servers.</p>}
-          {bridge.servers.map((server) => (
-            <Server key={server.name} server={server} searched={searched} />
-          ))}
-        </article>
+      {now.bridges.map((bridge, at) =>
+        'pid' in bridge ? (
+          <Bridge key={`${bridge.pid} ${bridge.since}`} bridge={bridge} searched={searched} />
+        ) : (
+          <article key={at} aria-label="Your servers">
+            <h2>Your servers</h2>
+            <Servers of={bridge.servers} searched={searched} />
+          </article>
+        ),
+      )}
+    </>
+  );
+}
+
+function Bridge({
+  bridge,
+  searched,
+}: {
+  readonly bridge: BridgeFacts;
+  readonly searched: readonly string[];
+}) {
+  const { pid, kind, version, since, folder, memoryBytes, sandboxes, servers, principals = [] } = bridge;
+  return (
+    <article aria-label={`Bridge of process ${pid}`}>
+      <h2>
+        Process {pid} {KINDS[kind]}
+      </h2>
+      <p class="note">
+        Version <Text of={version} />, since <Moment at={since} />
+        {folder !== '' && (
+          <>
+            , in <Text of={folder} />
+          </>
+        )}
+        , {bytes(memoryBytes)} of memory
+        {sandboxes !== undefined &&
+          `, ${countOf(sandboxes.waiting, 'sandbox').replace('sandboxs', 'sandboxes')} waiting (at most ${bytes(sandboxes.heldBytes)})`}
+      </p>
+      {(servers.length > 0 || principals.length === 0) && <Servers of={servers} searched={searched} />}
+      {principals.map(({ principal, servers: own }, at) => (
+        <section key={`${principal} ${at}`} class="text">
+          <h3>
+            For <Text of={principal} />
+          </h3>
+          <Servers of={own} searched={searched} />
+        </section>
+      ))}
+    </article>
+  );
+}
+
+function Servers({
+  of,
+  searched,
+}: {
+  readonly of: BridgeFacts['servers'];
+  readonly searched: readonly string[];
+}) {
+  if (of.length === 0) return <p class="note">No servers.</p>;
+  return (
+    <>
+      {of.map((server) => (
+        <Server key={server.name} server={server} searched={searched} />
       ))}
     </>
   );

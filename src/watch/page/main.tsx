@@ -11,6 +11,7 @@ import { RunView } from './run.js';
 import { RunsView } from './runs.js';
 import { SessionsView } from './sessions.js';
 import { ToolsView } from './tools.js';
+import { VerdictsView } from './verdicts.js';
 
 const LABELS: Readonly<Record<ViewName, string>> = {
   now: 'Now',
@@ -19,6 +20,7 @@ const LABELS: Readonly<Record<ViewName, string>> = {
   sessions: 'Sessions',
   bridges: 'Servers',
   tools: 'Tools',
+  verdicts: 'Verdicts',
 };
 /** Those that there is something for, as the program says it. */
 const VIEWS = (document.documentElement.dataset['views'] ?? '')
@@ -103,6 +105,7 @@ function Shown({
   if (view === 'questions') return <QuestionsView />;
   if (view === 'sessions') return <SessionsView />;
   if (view === 'tools') return <ToolsView />;
+  if (view === 'verdicts') return <VerdictsView />;
   return view === 'bridges' ? <BridgesView now={now} /> : <NowView now={now} />;
 }
 

@@ -9,7 +9,7 @@ import { WindowedList } from './windowed-list.js';
 const ROW_PIXELS = 44;
 /** The list may be megabytes, and a busy bridge changes it all the time. */
 const ASKS_AT_MOST_EVERY_MS = 2_000;
-const ANY = '';
+export const ANY = '';
 
 export function RunsView() {
   const { data } = useData<readonly ListedRun[]>('runs', ['runs'], ASKS_AT_MOST_EVERY_MS);
@@ -95,7 +95,7 @@ export function RunsView() {
 }
 
 const MAX_CHOICES = 200;
-const distinct = (values: readonly string[]): readonly string[] =>
+export const distinct = (values: readonly string[]): readonly string[] =>
   [...new Set(values)].sort().slice(0, MAX_CHOICES);
 
 function hasAll(run: ListedRun, searched: readonly string[]): boolean {
@@ -115,7 +115,8 @@ function hasAll(run: ListedRun, searched: readonly string[]): boolean {
   return searched.every((word) => text.includes(word));
 }
 
-function Choice({
+/** A list to choose one of, or any. */
+export function Choice({
   label,
   value,
   choices,

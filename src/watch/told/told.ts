@@ -74,6 +74,14 @@ const repeatable = z.object({
   ),
 });
 
+const server = z.object({
+  name: z.string(),
+  state: z.string(),
+  tools: z.array(z.object({ name: z.string(), description: z.string(), isChanged: z.boolean() })),
+  /** How it last ended, or why it did not start. */
+  reason: z.string().optional(),
+});
+
 const facts = z.object({
   pid: z.number(),
   version: z.string(),
@@ -83,15 +91,9 @@ const facts = z.object({
   since: z.string(),
   folder: z.string(),
   memoryBytes: z.number(),
-  servers: z.array(
-    z.object({
-      name: z.string(),
-      state: z.string(),
-      tools: z.array(z.object({ name: z.string(), description: z.string(), isChanged: z.boolean() })),
-      /** How it last ended, or why it did not start. */
-      reason: z.string().optional(),
-    }),
-  ),
+  servers: z.array(server),
+  /** Servers of each principal that is served now, by its id; absent where a bridge serves one. */
+  principals: z.array(z.object({ principal: z.string(), servers: z.array(server) })).optional(),
   /** Undefined where the bridge does not count them. */
   sandboxes: z.object({ waiting: z.number(), heldBytes: z.number() }).optional(),
 });
