@@ -11,6 +11,7 @@ import { frames } from './frames.mjs';
 import { hello } from './hello.mjs';
 import { launches } from './launches.mjs';
 import { memory } from './memory.mjs';
+import { page } from './page.mjs';
 import { preimport } from './preimport.mjs';
 import { relay } from './relay.mjs';
 import { sessionCall } from './session-call.mjs';
@@ -31,6 +32,7 @@ export const MEASURES = {
   relay,
   preimport,
   memory,
+  page,
   endurance,
   'start-up': startUp,
   windows,
