@@ -1,5 +1,6 @@
-// Has a real Prometheus read the figures of a real bridge over HTTP, and runs each query of the Grafana dashboard against it. Exits
-// with 1 when something did not hold, 2 for a wrong option, 3 when this machine lacks something. --help says how.
+// Has a real Prometheus read the figures of a real bridge over HTTP, runs each query of the Grafana dashboard against it, and has a
+// real collector of OpenTelemetry take the trace of a run. Exits with 1 when something did not hold, 2 for a wrong option, 3 when this
+// machine lacks something. --help says how.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,14 +12,21 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import pc from 'picocolors';
 import { ROOT } from './bench/stage.mjs';
 import { freePort } from './free-port.mjs';
+import { collectorIn, prepareCollector } from './metrics/collector.mjs';
 import { playFigures } from './metrics/played.mjs';
+import { ALL_SPANS, judgeTrace, runTraced } from './metrics/traced-run.mjs';
 import { takeOptions } from './options.mjs';
 
-const { install } = takeOptions({
+const PARTS = ['prometheus', 'trace'];
+
+const { install, only } = takeOptions({
   command: 'npm run test:metrics --',
   about:
-    'Has a real Prometheus read a bridge, and runs each query of packaging/grafana/mcp-sandbox-bridge.json against it. Needs no\nengine; without Prometheus it says so and exits with 3.',
-  options: { install: { says: "install Debian's Prometheus first where there is none; takes root" } },
+    'Has a real Prometheus read a bridge, and runs each query of packaging/grafana/mcp-sandbox-bridge.json against it; has a real\ncollector of OpenTelemetry take the trace of a run with twenty calls. The first part needs Prometheus, the second an engine, Go\nand npm; without one of them it says so and exits with 3.',
+  options: {
+    install: { says: "install Debian's Prometheus first where there is none; takes root" },
+    only: { value: 'PART,PART', says: 'only these parts', among: PARTS },
+  },
 });
 
 const MAIN = join(ROOT, 'dist/cli/main.js');
@@ -35,9 +43,14 @@ const leave = (exitCode, message) => {
 };
 const isThere = () => spawnSync('prometheus', ['--version'], { stdio: 'ignore' }).status === 0;
 if (!existsSync(MAIN)) leave(3, 'The bridge is not built. Run `npm run build`.');
-if (install && !isThere())
+const isRead = only.includes('prometheus');
+if (isRead && install && !isThere())
   spawnSync('apt-get', ['install', '--yes', '--no-install-recommends', 'prometheus'], { stdio: 'inherit' });
-if (!isThere()) leave(3, 'There is no Prometheus on PATH. Install it, or run this with --install.');
+if (isRead && !isThere())
+  leave(3, 'There is no Prometheus on PATH. Install it, run this with --install, or with --only trace.');
+/** @type {{ program?: string, why?: string }} */
+const collector = only.includes('trace') ? prepareCollector(console.error) : {};
+if (collector.why !== undefined) leave(3, `${collector.why} --only prometheus goes without it.`);
 
 /** @param {string} file */
 const built = async (file) => await import(pathToFileURL(join(ROOT, 'dist/cli/figures', file)).href);
@@ -177,7 +190,30 @@ const namesIn = (query) => [
   ...(query.match(/\bmcp_\w+="\w+"/g) ?? []),
 ];
 
-async function main() {
+/** @param {string} program */
+async function takeTrace(program) {
+  const taking = collectorIn(dir, await freePort());
+  const said = started(program, taking.args, { cwd: dir });
+  const isUp = () =>
+    fetch(taking.url).then(
+      () => true,
+      () => false,
+    );
+  await until(isUp, 'the collector');
+  const trouble = await runTraced(taking.url);
+  check(
+    trouble === undefined,
+    `the run with its calls succeeds${trouble === undefined ? '' : `: ${trouble}`}`,
+  );
+  if (trouble !== undefined) return;
+  await until(() => taking.spans().length >= ALL_SPANS, 'the whole trace at the collector').catch((thrown) =>
+    check(false, `${thrown.message}: ${taking.spans().length} spans of ${ALL_SPANS} ${said()}`),
+  );
+  for (const { holds, what } of judgeTrace(taking.spans())) check(holds, what);
+  check(taking.metrics().has('mcp_bridge.run.duration'), 'the collector takes the figures too');
+}
+
+async function readFigures() {
   const { EventFigures } = await built('event-figures.js');
   const { prometheusText } = await built('prometheus-text.js');
   const played = await playFigures({ EventFigures, prometheusText });
@@ -237,7 +273,8 @@ async function main() {
 }
 
 try {
-  await main();
+  if (collector.program !== undefined) await takeTrace(collector.program);
+  if (isRead) await readFigures();
 } catch (thrown) {
   wrong.push(String(thrown));
   console.error(thrown);

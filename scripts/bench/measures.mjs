@@ -12,6 +12,7 @@ import { frames } from './frames.mjs';
 import { hello } from './hello.mjs';
 import { launches } from './launches.mjs';
 import { memory } from './memory.mjs';
+import { page } from './page.mjs';
 import { preimport } from './preimport.mjs';
 import { relay } from './relay.mjs';
 import { sessionCall } from './session-call.mjs';
@@ -32,6 +33,7 @@ export const MEASURES = {
   relay,
   preimport,
   memory,
+  page,
   endurance,
   'start-up': startUp,
   windows,

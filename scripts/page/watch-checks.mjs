@@ -45,7 +45,7 @@ export async function seriousIn(page) {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
 }
 
-const runLine = (/** @type {number} */ at) => ({
+export const runLine = (/** @type {number} */ at) => ({
   ...{ kind: 'run', at: new Date(1_700_000_000_000 + at * 1_000).toISOString(), run: `many-${at}` },
   ...{ client: 'claude-code 2.1.330', servers: [`server-${at % 7}`], language: 'python' },
   ...{ code: { bytes: 10, sha256: '0' }, timeoutSeconds: 30, status: at % 10 === 0 ? 'error' : 'success' },
