@@ -9,7 +9,7 @@ import type { TextDigest } from './audit/digest.js';
 export type RunStatus = 'success' | 'error' | 'timeout' | 'validation_error' | 'cancelled';
 
 /** A call of a run, as it is told when it begins and when it has ended. */
-export type ToldCall = {
+export type RunCall = {
   readonly run: string;
   /** Counts within the run. */
   readonly call: number;
@@ -39,9 +39,9 @@ declare module '../base/log/events.js' {
       readonly timeoutSeconds: number;
     };
     /** A call is on its way; `run.call` tells how it ended. */
-    readonly 'run.calling': ToldCall & { readonly argumentBytes: number };
+    readonly 'run.calling': RunCall & { readonly argumentBytes: number };
     /** A tool call that has ended, refused ones included. */
-    readonly 'run.call': ToldCall & {
+    readonly 'run.call': RunCall & {
       /** Code of what it failed with. */
       readonly error: string | undefined;
       readonly durationMs: number;

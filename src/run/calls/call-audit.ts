@@ -8,7 +8,7 @@ import type { Observer } from '../../base/log/events.js';
 import type { Verdict } from '../../policy/rules/policy.js';
 import type { SettingValues } from '../../settings/environment/variables.js';
 import { digestOf, type TextDigest } from '../audit/digest.js';
-import type { ToldCall } from '../events.js';
+import type { RunCall } from '../events.js';
 import { type CallTarget, type GuestCall, keptName } from './guest-call.js';
 
 /** A call with the one verdict on it. */
@@ -62,7 +62,7 @@ export class CallAudit {
     this.#parts.observer({ type: 'run.calling', ...this.#about(judged), argumentBytes });
   }
 
-  #about({ call: { id }, target, verdict }: JudgedCall): ToldCall {
+  #about({ call: { id }, target, verdict }: JudgedCall): RunCall {
     return {
       run: this.#parts.runId,
       call: id,
