@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readText } from '../../src/base/files/read-text.js';
 import { firstOfAnyBundle } from '../../src/engine/machine/bundles.js';
+import { isBuilt } from '../support/built-image.js';
 import { engineCommand } from '../support/engine-under-test.js';
 import { ourContainers, ourListed, processesWith } from '../support/nothing-left.js';
 import { type TestBridge, tempHome } from '../support/start-bridge.js';
@@ -143,6 +144,21 @@ def unshare():
       proc: ['', ''],
       processes: [],
     });
+  });
+
+  it.skipIf(!isBuilt('go'))('writes where the image has no folder, as a compiler does', async () => {
+    const bridge = await start({ MCP_BRIDGE_TOOLS: 'execute_code', MCP_BRIDGE_LANGUAGES: 'go' });
+    const hello = async () => {
+      const entrypoint_code = 'package main\nimport "fmt"\nfunc main() { fmt.Println("hello") }';
+      const args = { language: 'go', entrypoint_code };
+      return (await bridge.client.callTool({ name: 'execute_code', arguments: args })).structuredContent;
+    };
+    await until(async () => {
+      await hello();
+      return templates().length === 1 && ourContainers().length === 1;
+    });
+    expect(await hello()).toMatchObject({ status: 'success', stdout: ['hello'] });
+    expect(bridge.stderr()).not.toContain("started by the engine's client");
   });
 
   it('shares no lock on a file with another one', async () => {
