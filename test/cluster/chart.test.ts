@@ -215,6 +215,14 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
       const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
       const holder = lease?.spec.holderIdentity ?? '';
       end(holder);
+      // A Deployment whose replicas are all killed at once serves nobody, whatever they are.
+      kubectl([
+        'rollout',
+        'status',
+        `deployment/${NAME}`,
+        `--timeout=${HANGS_MS / 1000}s`,
+        '--request-timeout=0',
+      ]);
     }
     await succeed(CALLERS + 1);
     isOver = true;
