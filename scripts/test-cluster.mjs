@@ -3,7 +3,7 @@
 // and what `scripts/setup --with cluster` installs. Exits with 3, and what is missing, where a machine cannot have a cluster.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -88,6 +88,10 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** The process of the node's that is the first one of its namespace. */
+const firstProcessOf = (/** @type {number | undefined} */ pid) =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0];
+
 /** Resolves with the exit code. */
 function runTests(/** @type {string} */ programs, /** @type {string} */ file) {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
@@ -108,7 +112,7 @@ function runTests(/** @type {string} */ programs, /** @type {string} */ file) {
         ? {
             TEST_CLUSTER_INSIDE: JSON.stringify([
               'nsenter',
-              `--target=${pidOf(node.name)}`,
+              `--target=${firstProcessOf(pidOf(node.name))}`,
               '--pid',
               '--mount',
             ]),

@@ -26,7 +26,61 @@ const UNMASKED =
 const UNCOUNTED =
   'cgroup v1 does not count these buffers, and the bridge, which counts them on this machine, cannot look into another one: nothing holds this';
 
+const WALLS = 'walls/walls.test.ts';
+const OF_A_NODE =
+  'a pod has the filter RuntimeDefault of its node, which lets this through, as docs/kubernetes.md says: our own profile is on no node';
+
+/** What a pod does not hold, or for what a pod cannot do without the defence. All else of the table is judged. */
+const IN_A_CLUSTER: readonly LeftOut[] = [
+  {
+    name: / kernel\.(?:ptrace(?: attach)?|memfd.*|SysV memory beyond the limit|a 32-bit call|shmget|semget|msgget|mq_open|io_uring_setup|io_setup|modify_ldt|a (?:filter|program) (?:on|by) .*|MPTCP|UDP-Lite|kernel TLS|larger buffers, .*)$/,
+    reason: OF_A_NODE,
+  },
+  { name: / network\.(?:a vsock socket|the audit log by netlink)$/, reason: OF_A_NODE },
+  {
+    name: / processes\.(?:(?:limits|processors|class|parameters|attributes|priority|disk priority) of the first process(?:, .*)?|(?:disk )?priority of a (?:group|user)(?:, .*)?)$/,
+    reason: OF_A_NODE,
+  },
+  {
+    name: / (?:files\.(?:run|map code|script) from .*|files\.run by the loader|privileges\.setuid in .*)$/,
+    reason: 'memory of a pod is mounted so that programs in it can be run, as docs/kubernetes.md says',
+  },
+  {
+    name: / files\.(?:see \/(?:sys|proc)\/.*|write \/proc\/.*)$/,
+    reason:
+      'a runtime masks few files by itself, as docs/kubernetes.md says, and only a user namespace lets a control do without that',
+  },
+  {
+    name: / privileges\.the (?:uid|gid) map$/,
+    reason: 'a pod has the user ids of its node, as docs/kubernetes.md says',
+  },
+  {
+    name: / network\.(?:a name server|the metadata address|multicast|interfaces(?: by netlink)?|routes)$/,
+    reason:
+      'a pod has an interface and routes, and a policy drops what is sent there: connections and datagrams to the host are judged',
+  },
+  { name: / files\.the host’s names$/, reason: 'a cluster writes the address of a pod into its /etc/hosts' },
+  {
+    name: / processes\.processes of others in sight$/,
+    reason: 'the program that has entered the pod is there, and nothing of it can be looked at or changed',
+  },
+  {
+    name: / (?:kernel\.(?:syslog|init_module|finit_module|delete_module|kexec_load|kexec_file_load|acct|swapoff)|privileges\.a device node|files\.write the harness)$/,
+    reason: 'its control has no words yet in a pod',
+  },
+  {
+    name: / privileges\.the set Cap(?:Amb|Inh)$/,
+    reason: 'a cluster puts no capability into this set for anybody, so that no control can have one there',
+  },
+  {
+    name: / output\.(?:a flood of .*|a lone surrogate.*|bytes that are no text|a chain of errors)$/,
+    reason:
+      'the output of a control is read from the log of its node, which keeps lines of text and not all of a flood',
+  },
+].map((row) => ({ ...row, file: WALLS, on: ['kubernetes'] }));
+
 export const LEFT_OUT: readonly LeftOut[] = [
+  ...IN_A_CLUSTER,
   {
     file: 'walls/approvals/containers.test.ts',
     name: / is held while /,

@@ -84,7 +84,7 @@ export const podRelaxations: Partial<Record<Relaxation, Edit>> = {
   user: ROOT,
   'read-only image': WRITABLE,
   'no tmpfs of the engine': WRITABLE,
-  'tmpfs size': size('/tmp'),
+  'tmpfs size': all(size('/tmp'), size('/workspace')),
   'tmpfs of shm': size('/dev/shm'),
   network: HOST_NETWORK,
   'process namespace': ofSpec({ hostPID: true }),
