@@ -99,6 +99,7 @@ it('an empty environment gives the documented defaults', () => {
     approveTrust: [],
     approveWaitSeconds: 600,
     notify: { desktop: false, webhook: undefined, secretFile: undefined, arguments: false },
+    pageLogin: { client: undefined, admin: undefined, scopes: [] },
     autoload: 'ask',
     http: {
       hosts: [],
