@@ -18,7 +18,7 @@ const containers = [
 ];
 
 const programs = [
-  'test/cli/{approvals,cli,code-exec,eras,exec,login,notices,policy,prompts,reload,serve-http,servers-refresh,start-up,ui,ui-service,upgrade,wrong-settings}.test.ts',
+  'test/cli/{approvals,cli,code-exec,eras,exec,login,notices,policy,prompts,reload,serve-http,servers-refresh,start-up,ui,ui-login,ui-service,upgrade,wrong-settings}.test.ts',
   'test/servers/{learned,real-servers,search-quality}.test.ts',
   'test/mcp/asking/*.test.ts',
   'test/policy/inbox/two-processes.test.ts',

@@ -99,6 +99,7 @@ it('an empty environment gives the documented defaults', () => {
     approveTrust: [],
     approveWaitSeconds: 600,
     notify: { desktop: false, webhook: undefined, secretFile: undefined, arguments: false },
+    pageLogin: { client: undefined, admin: undefined, scopes: [] },
     autoload: 'ask',
     http: {
       hosts: [],
@@ -224,6 +225,9 @@ it('every variable can be set', () => {
     MCP_BRIDGE_HTTP_OAUTH_RESOURCE: 'https://mcp.example.com/mcp',
     MCP_BRIDGE_HTTP_OAUTH_AUDIENCE: 'api://bridge, mcp',
     MCP_BRIDGE_HTTP_OAUTH_SCOPES: 'mcp:use,offline',
+    MCP_BRIDGE_HTTP_UI_CLIENT: 'page',
+    MCP_BRIDGE_HTTP_UI_ADMIN: 'groups=bridge=admins',
+    MCP_BRIDGE_HTTP_UI_SCOPES: 'groups',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/t',
     OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://collector:4318/m',
@@ -360,6 +364,7 @@ it('every variable can be set', () => {
       audiences: ['api://bridge', 'mcp'],
       scopes: ['mcp:use', 'offline'],
     },
+    pageLogin: { client: 'page', admin: { claim: 'groups', value: 'bridge=admins' }, scopes: ['groups'] },
     shared: 'auto',
     depth: 1,
   });
@@ -406,6 +411,15 @@ it('an issuer without a resource is refused, since tokens for anything of it wou
   );
 });
 
+it('a login to the page without an issuer is refused, and its rules without a client have no effect', () => {
+  expect(errorOf({ MCP_BRIDGE_HTTP_UI_CLIENT: 'page' }).message).toContain(
+    'MCP_BRIDGE_HTTP_OAUTH_ISSUER is not set',
+  );
+  expect(parseSettings({ MCP_BRIDGE_HTTP_UI_ADMIN: 'groups=admins' }, host).warnings).toEqual([
+    'MCP_BRIDGE_HTTP_UI_ADMIN has no effect, since MCP_BRIDGE_HTTP_UI_CLIENT is not set.',
+  ]);
+});
+
 it('what belongs to an issuer is without effect where there is none, and a warning says so', () => {
   const { settings, warnings } = parseSettings({ MCP_BRIDGE_HTTP_OAUTH_SCOPES: 'a' }, host);
   expect(settings.oauth).toBeUndefined();
@@ -421,6 +435,8 @@ it.each([
   ['MCP_BRIDGE_HTTP_OAUTH_ISSUER', 'http://127.0.0.1.example.com'],
   ['MCP_BRIDGE_HTTP_OAUTH_RESOURCE', 'https://mcp.example.com/mcp#x'],
   ['MCP_BRIDGE_HTTP_OAUTH_SCOPES', 'two words'],
+  ['MCP_BRIDGE_HTTP_UI_ADMIN', 'admins'],
+  ['MCP_BRIDGE_HTTP_UI_SCOPES', 'two words'],
   ['MCP_BRIDGE_PRINCIPALS', 'principals.yaml'],
   ['MCP_BRIDGE_RUNTIME', 'podmann'],
   ['MCP_BRIDGE_SNIPPETS', 'prompts'],

@@ -18,6 +18,9 @@ import type { OAuthMetadata } from '@modelcontextprotocol/sdk/shared/auth.js';
 
 export const REGISTERED = { id: 'registered', secret: 'registered-client-secret-0123456789' } as const;
 export const CLIENT_DOCUMENT = 'https://bridge.example/client.json';
+/** The public client of the page; whoever is called `boss` there has the group of administrators. */
+export const PAGE_CLIENT = 'page';
+export const ADMINS = 'bridge-admins';
 const CHECKER = { id: 'checker', secret: 'checker-secret-0123456789' } as const;
 
 // The authorization server's look at addresses of client documents is written for a newer Node.
@@ -58,6 +61,13 @@ export async function startAuthServer(
         redirect_uris: [`http://localhost:${options.callbackPort ?? 1}/callback`],
       },
       {
+        ...common,
+        client_id: PAGE_CLIENT,
+        token_endpoint_auth_method: 'none' as const,
+        grant_types: ['authorization_code'],
+        redirect_uris: ['http://127.0.0.1/ui/callback'],
+      },
+      {
         client_id: CHECKER.id,
         client_secret: CHECKER.secret,
         grant_types: [],
@@ -65,7 +75,7 @@ export async function startAuthServer(
         redirect_uris: [],
       },
     ],
-    scopes: ['openid', 'offline_access', 'mcp:tools', 'mcp:admin'],
+    scopes: ['openid', 'offline_access', 'groups', 'mcp:tools', 'mcp:admin'],
     features: {
       devInteractions: { enabled: true },
       registration: { enabled: options.registration ?? true },
@@ -91,10 +101,16 @@ export async function startAuthServer(
       Interaction: 600,
       Session: 600,
       Grant: 600,
+      IdToken: 600,
       RefreshToken: 600,
       AccessToken: () => made.accessSeconds,
     },
-    findAccount: (_context: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id }) }),
+    findAccount: (_context: unknown, id: string) => ({
+      accountId: id,
+      claims: () => ({ sub: id, groups: id === 'boss' ? [ADMINS] : [] }),
+    }),
+    claims: { openid: ['sub'], groups: ['groups'] },
+    conformIdTokenClaims: false,
     // The document is on a host that is not there, so it is answered here.
     fetch: (url: string | URL) => {
       if (String(url) !== CLIENT_DOCUMENT) throw new Error(`no network for ${url}`);
@@ -244,9 +260,15 @@ async function introspected(issuer: string, token: string) {
 export class Browser {
   readonly #cookies = new Map<string, Map<string, string>>();
   readonly #denies: boolean;
+  readonly #name: string;
 
-  constructor({ denies = false }: { readonly denies?: boolean } = {}) {
+  /** A person who logs in as `name`. */
+  constructor({
+    denies = false,
+    name = 'someone',
+  }: { readonly denies?: boolean; readonly name?: string } = {}) {
     this.#denies = denies;
+    this.#name = name;
   }
 
   /** The page that it ends at; `stopBefore` is an address that it does not open any more. */
@@ -278,7 +300,7 @@ export class Browser {
       }
       form = new URLSearchParams(
         [...text.matchAll(/<input[^>]* name="([^"]+)"(?:[^>]* value="([^"]*)")?/g)].map(
-          ([, name = '', value]): [string, string] => [name, value ?? 'someone'],
+          ([, name = '', value]): [string, string] => [name, value ?? this.#name],
         ),
       );
       url = new URL(action, url);

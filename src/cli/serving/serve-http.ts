@@ -38,8 +38,11 @@ const LOG_WITHIN_MS = 500;
 /** Makes the page for people. `isKnown` says whether a principal's credential still counts; the page ends with `signal`. */
 export type MakePage = (
   prepared: Prepared,
-  isKnown: (principal: string) => boolean,
-  signal: AbortSignal,
+  more: {
+    readonly isKnown: (principal: string) => boolean;
+    readonly observer: Observer;
+    readonly signal: AbortSignal;
+  },
 ) => NonNullable<HttpFrontParts['ui']>;
 
 /**
@@ -158,7 +161,7 @@ async function openFront(
     ...httpParts(serving, hasCredentials || isOwn),
     replicas,
     ...(figures && { figures }),
-    ui: lateUi(loadPage, prepared, access, signal),
+    ui: lateUi(loadPage, prepared, access, observer, signal),
   };
   const front = await HttpFront.open({ address, parts, env: process.env });
   // The engine is looked for now, so that readiness is known when it is asked for.
@@ -187,12 +190,17 @@ function lateUi(
   loadPage: Parameters<typeof serveHttp>[2],
   prepared: Prepared,
   access: HttpAccess,
+  observer: Observer,
   signal: AbortSignal,
 ): NonNullable<HttpFrontParts['ui']> {
   let page: NonNullable<HttpFrontParts['ui']> | undefined;
   return async (...asked) => {
     const { servicePage } = await loadPage();
-    page ??= servicePage(prepared, (principal) => access.isKnown(principal), signal);
+    page ??= servicePage(prepared, {
+      isKnown: (principal) => access.isKnown(principal),
+      observer,
+      signal,
+    });
     await page(...asked);
   };
 }

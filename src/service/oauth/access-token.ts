@@ -2,44 +2,20 @@
 // public key of the issuer, for this resource, in its time, with the scopes that everybody needs. What it says beyond that
 // is who sent it. A key or an address in the token itself is not looked at.
 
-import {
-  decodeJwt,
-  decodeProtectedHeader,
-  errors,
-  type JWTHeaderParameters,
-  type JWTPayload,
-  jwtVerify,
-} from 'jose';
+import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import type { Principal } from '../../base/principal.js';
 import { clipHarmlessLine, isHarmless } from '../../base/text/text.js';
 import type { OAuthSettings } from '../../settings/environment/settings.js';
 import type { CallerToken } from '../principals/authentication.js';
 import { IssuerKeys, type IssuerKeysOptions, IssuerUnavailable } from './issuer-keys.js';
+import { ALGORITHMS, LEEWAY_SECONDS, signedBy } from './signed-token.js';
 
-/** Signatures by a public key. `none` and all with a shared secret (HS256 …) are missing on purpose. */
-const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
-/** Most by which the clocks of issuer and bridge may differ. */
-const LEEWAY_SECONDS = 30;
 /** `JWT` is what issuers write that do not follow RFC 9068; other types are no access tokens. */
 const TYPES = ['at+jwt', 'jwt'];
 /** Claims that only ID tokens have; issuers that call everything `JWT` would let an ID token pass for an access token. */
 const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash'];
 const MAX_SUBJECT_CHARS = 255;
 const MAX_GROUPS = 1_000;
-/** Most keys that are tried for a token that names none: more would let a stranger have many signatures computed. */
-const MAX_KEYS_TRIED = 10;
 const MAX_SHOWN_CHARS = 200;
 
 export type AccessTokenVerdict =
@@ -93,36 +69,14 @@ export class AccessTokens {
     const keys = this.#keys.get(String(iss));
     if (iss === undefined || keys === undefined)
       throw new TokenRefusal('The token comes from an issuer that is not trusted here.');
-    const payload = await this.#signedBy(keys, text, iss);
+    const payload = await signedBy(keys, text, {
+      issuer: iss,
+      audience: [...this.#settings.audiences],
+      requiredClaims: ['exp'],
+      currentDate: new Date(this.#nowMs()),
+    });
     if (typ === undefined || mediaType(typ) !== 'at+jwt') refuseIdToken(payload);
     return payload;
-  }
-
-  async #signedBy(keys: IssuerKeys, text: string, issuer: string): Promise<JWTPayload> {
-    const currentDate = new Date(this.#nowMs());
-    const options = {
-      algorithms: ALGORITHMS,
-      issuer,
-      audience: [...this.#settings.audiences],
-      clockTolerance: LEEWAY_SECONDS,
-      requiredClaims: ['exp'],
-      currentDate,
-    };
-    try {
-      return (await jwtVerify(text, (header: JWTHeaderParameters) => keys.keyFor(header), options)).payload;
-    } catch (thrown) {
-      if (!(thrown instanceof errors.JWKSMultipleMatchingKeys)) throw thrown;
-      let tried = 0;
-      for await (const key of thrown) {
-        if (++tried > MAX_KEYS_TRIED) break;
-        try {
-          return (await jwtVerify(text, key, options)).payload;
-        } catch (failure) {
-          if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
-        }
-      }
-      throw new errors.JWSSignatureVerificationFailed();
-    }
   }
 
   #knownVerdict(text: string, payload: JWTPayload): AccessTokenVerdict {
@@ -163,7 +117,7 @@ function refuseIdToken(payload: JWTPayload): void {
 }
 
 /** RFC 9068 has `sub` always; some issuers leave it out where no person but a program has the token. */
-function subjectOf(payload: JWTPayload): Pick<Principal, 'id' | 'name'> {
+export function subjectOf(payload: JWTPayload): Pick<Principal, 'id' | 'name'> {
   const { iss, sub } = payload;
   const client = payload['client_id'] ?? payload['azp'];
   const [kind, subject] = sub === undefined ? ['oauth-client', client] : ['oauth', sub];
@@ -185,7 +139,7 @@ function scopesOf(payload: JWTPayload): readonly string[] {
 }
 
 /** A claim of that name; else the parts between its dots lead to one, as in `realm_access.roles`. */
-function groupsIn(payload: JWTPayload, claim: string): readonly string[] {
+export function groupsIn(payload: JWTPayload, claim: string): readonly string[] {
   const nested = () =>
     claim
       .split('.')

@@ -1,4 +1,4 @@
-// JSON of an issuer, by GET: over https, with an end and a limit of bytes, and no redirect is followed. What the operator has
+// JSON of an issuer, by GET or for a form: over https, with an end and a limit of bytes, and no redirect is followed. What the operator has
 // configured may lie in any network; what an issuer only points at must have a public address, which is looked at after the
 // name was resolved and is the one that is connected to.
 
@@ -24,11 +24,16 @@ export class IssuerFetchError extends Error {
   }
 }
 
-/** Reads a JSON document of the issuer `issuer`; throws IssuerFetchError. */
-export async function fetchJson(address: string, issuer: string, signal: AbortSignal): Promise<unknown> {
+/** Reads a JSON document of the issuer `issuer`, with `form` what it answers to a POST of it; throws IssuerFetchError. */
+export async function fetchJson(
+  address: string,
+  issuer: string,
+  signal: AbortSignal,
+  form?: URLSearchParams,
+): Promise<unknown> {
   const url = allowedUrl(address, issuer);
   const isConfigured = url.origin === new URL(issuer).origin;
-  const text = await bodyOf(url, isConfigured ? undefined : publicLookup, signal);
+  const text = await bodyOf(url, isConfigured ? undefined : publicLookup, signal, form?.toString());
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -36,7 +41,8 @@ export async function fetchJson(address: string, issuer: string, signal: AbortSi
   }
 }
 
-function allowedUrl(address: string, issuer: string): URL {
+/** An address that may be used of those that the issuer names; throws IssuerFetchError for every other one. */
+export function allowedUrl(address: string, issuer: string): URL {
   if (!URL.canParse(address)) throw new IssuerFetchError('the issuer names something that is not an address');
   const [url, own] = [new URL(address), new URL(issuer)];
   const isOwn = url.origin === own.origin;
@@ -63,7 +69,12 @@ const publicLookup: LookupFunction = (host, options, done) => {
   });
 };
 
-function bodyOf(url: URL, only: LookupFunction | undefined, signal: AbortSignal): Promise<string> {
+function bodyOf(
+  url: URL,
+  only: LookupFunction | undefined,
+  signal: AbortSignal,
+  form: string | undefined,
+): Promise<string> {
   const { promise, resolve, reject } = withResolvers<string>();
   const failed = (thrown: unknown) =>
     reject(
@@ -72,7 +83,11 @@ function bodyOf(url: URL, only: LookupFunction | undefined, signal: AbortSignal)
         : new IssuerFetchError(`${url.origin} cannot be reached: ${reasonOf(thrown, signal)}`),
     );
   const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
-    headers: { accept: 'application/json' },
+    method: form === undefined ? 'GET' : 'POST',
+    headers: {
+      accept: 'application/json',
+      ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+    },
     agent: false,
     signal,
     ...(only === undefined ? {} : { lookup: only }),
@@ -95,7 +110,7 @@ function bodyOf(url: URL, only: LookupFunction | undefined, signal: AbortSignal)
     failed(new IssuerFetchError(`${url.origin}${url.pathname} answers with status ${status}`, isAbsent));
     request.destroy();
   });
-  request.end();
+  request.end(form);
   return promise;
 }
 

@@ -26,7 +26,7 @@ export const FETCH_PAUSE_MS = 30_000;
 export const FAILURE_PAUSE_MS = 5_000;
 const MAX_KEYS = 100;
 
-const metadata = z.object({ issuer: z.string(), jwks_uri: z.string() });
+const keyMetadata = z.object({ jwks_uri: z.string() });
 const keySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(MAX_KEYS) });
 
 /** Nobody can tell now whether a token of this issuer is good. */
@@ -138,36 +138,51 @@ export class IssuerKeys {
   }
 
   async #fetchKeys(signal: AbortSignal): Promise<JSONWebKeySet> {
-    const { jwks_uri } = await this.#fetchMetadata(signal);
+    const { jwks_uri } = await metadataOf(this.#issuer, keyMetadata, signal, this.#options.fetchJson);
     const found = keySet.safeParse(await this.#options.fetchJson(jwks_uri, this.#issuer, signal));
     if (!found.success) throw new IssuerFetchError(`its \`jwks_uri\` does not lead to a set of keys`);
     return found.data as JSONWebKeySet;
   }
+}
 
-  async #fetchMetadata(signal: AbortSignal): Promise<z.output<typeof metadata>> {
-    let absent: IssuerFetchError | undefined;
-    for (const address of metadataAddresses(this.#issuer)) {
-      try {
-        return this.#checkDocument(await this.#options.fetchJson(address, this.#issuer, signal));
-      } catch (thrown) {
-        if (!(thrown instanceof IssuerFetchError && thrown.isAbsent)) throw thrown;
-        // Keep the first of several errors: where an issuer has one document only, the document is mostly there.
-        absent ??= thrown;
-      }
+/** Parts of an issuer's metadata as `shape` names them. Throws IssuerFetchError. */
+export async function metadataOf<Shape extends z.ZodRawShape>(
+  issuer: string,
+  shape: z.ZodObject<Shape>,
+  signal: AbortSignal,
+  fetch: typeof fetchJson = fetchJson,
+): Promise<z.output<z.ZodObject<Shape>>> {
+  let absent: IssuerFetchError | undefined;
+  for (const address of metadataAddresses(issuer)) {
+    try {
+      return checkDocument(issuer, shape, await fetch(address, issuer, signal));
+    } catch (thrown) {
+      if (!(thrown instanceof IssuerFetchError && thrown.isAbsent)) throw thrown;
+      // Keep the first of several errors: where an issuer has one document only, the document is mostly there.
+      absent ??= thrown;
     }
-    throw absent;
   }
+  throw absent;
+}
 
-  #checkDocument(document: unknown): z.output<typeof metadata> {
-    const found = metadata.safeParse(document);
-    // An issuer may have only in the other document what its tokens need.
-    if (!found.success) throw new IssuerFetchError('its metadata has no `issuer` or no `jwks_uri`', true);
-    // RFC 8414, 3.3: one that calls itself otherwise may stand in for another.
-    if (found.data.issuer === this.#issuer) return found.data;
-    throw new IssuerFetchError(
-      `it calls itself '${found.data.issuer}'; MCP_BRIDGE_HTTP_OAUTH_ISSUER has to be exactly that`,
-    );
+const named = z.object({ issuer: z.string() });
+
+function checkDocument<Shape extends z.ZodRawShape>(
+  issuer: string,
+  shape: z.ZodObject<Shape>,
+  document: unknown,
+): z.output<z.ZodObject<Shape>> {
+  const [self, found] = [named.safeParse(document), shape.safeParse(document)];
+  // An issuer may have only in the other document what its tokens need.
+  if (!self.success || !found.success) {
+    const wanted = ['issuer', ...Object.keys(shape.shape)].map((name) => `\`${name}\``);
+    throw new IssuerFetchError(`its metadata has no ${wanted.join(' or no ')}`, true);
   }
+  // RFC 8414, 3.3: one that calls itself otherwise may stand in for another.
+  if (self.data.issuer === issuer) return found.data;
+  throw new IssuerFetchError(
+    `it calls itself '${self.data.issuer}'; MCP_BRIDGE_HTTP_OAUTH_ISSUER has to be exactly that`,
+  );
 }
 
 /** In MCP's order: RFC 8414, then OpenID Connect with the path behind the well-known part, then ahead of it. */

@@ -78,6 +78,7 @@ export function readSettings(env: Environment, machine: HostFacts) {
       ...halfACertificate(settings),
       ...unsignedWebhook(settings),
       ...issuerWithoutResource(values, wrong),
+      ...loginWithoutIssuer(values, wrong),
     ],
   };
 }
@@ -123,6 +124,21 @@ function issuerWithoutResource({ oauth }: SettingValues, wrong: ReadonlySet<stri
       name,
       `${name} is not set, but MCP_BRIDGE_HTTP_OAUTH_ISSUER needs it: without it, tokens for other resources of the issuer would be accepted. Allowed: the address of the HTTP endpoint as clients reach it, such as https://mcp.example.com/mcp.`,
       'Set it where the bridge is started, or remove MCP_BRIDGE_HTTP_OAUTH_ISSUER.',
+    ),
+  ];
+}
+
+function loginWithoutIssuer(
+  { pageLogin, oauth }: SettingValues,
+  wrong: ReadonlySet<string>,
+): SettingProblem[] {
+  const name = 'MCP_BRIDGE_HTTP_OAUTH_ISSUER';
+  if (pageLogin.client === undefined || oauth.issuers !== undefined || wrong.has(name)) return [];
+  return [
+    problem(
+      name,
+      `${name} is not set, but MCP_BRIDGE_HTTP_UI_CLIENT needs it: people log in to the page there.`,
+      'Set it where the bridge is started, or remove MCP_BRIDGE_HTTP_UI_CLIENT.',
     ),
   ];
 }
@@ -188,6 +204,7 @@ const warningsAbout = (given: ReadonlyMap<string, string>, values: SettingValues
   ...shortenedTimeout(given.has('MCP_BRIDGE_TIMEOUT'), values),
   ...languagesLeftOut(values),
   ...oauthWithoutIssuer(given),
+  ...loginRulesWithoutClient(given),
 ];
 
 function unknownVariables(names: Iterable<string>): string[] {
@@ -240,4 +257,11 @@ function oauthWithoutIssuer(given: ReadonlyMap<string, string>): string[] {
   return [...given.keys()]
     .filter((name) => /^MCP_BRIDGE_HTTP_OAUTH_(?:RESOURCE|AUDIENCE|SCOPES)$/.test(name))
     .map((name) => `${name} has no effect, since MCP_BRIDGE_HTTP_OAUTH_ISSUER is not set.`);
+}
+
+function loginRulesWithoutClient(given: ReadonlyMap<string, string>): string[] {
+  if (given.has('MCP_BRIDGE_HTTP_UI_CLIENT')) return [];
+  return [...given.keys()]
+    .filter((name) => /^MCP_BRIDGE_HTTP_UI_(?:ADMIN|SCOPES)$/.test(name))
+    .map((name) => `${name} has no effect, since MCP_BRIDGE_HTTP_UI_CLIENT is not set.`);
 }

@@ -103,6 +103,8 @@ const recorded = z
 const oauthAddress = textRule(oauthAddressTrouble);
 const OAUTH_ADDRESSES =
   'https addresses without query and fragment, separated by commas; http for this machine only';
+/** RFC 6749, A.1. */
+const CLIENT = /^[\x20-\x7e]{1,255}$/;
 /** RFC 6749, 3.3. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 const PATTERNS =
@@ -846,6 +848,40 @@ export const variables = {
       name: 'MCP_BRIDGE_HTTP_OAUTH_SCOPES',
       meaning:
         'Scopes that every access token must have. Further ones for single servers are in the principals file.',
+      default: 'none',
+      schema: list(z.string().regex(SCOPE)),
+      allowed: 'scopes separated by commas, in ASCII without spaces, quotes and backslashes',
+      value: orNone,
+    }),
+  },
+  /** How people log in to the page below `/ui`; without a client nobody can, and links open it. */
+  pageLogin: {
+    client: makeOptional({
+      name: 'MCP_BRIDGE_HTTP_UI_CLIENT',
+      meaning:
+        'Client id with which the page below /ui logs people in at the first issuer of MCP_BRIDGE_HTTP_OAUTH_ISSUER, by OpenID Connect. The client is public, uses PKCE, and has the address of the page with /ui/callback as its redirect.',
+      default: 'none; the page is opened by links alone',
+      schema: z.string().regex(CLIENT),
+      allowed: 'visible ASCII characters',
+    }),
+    admin: makeOptional({
+      name: 'MCP_BRIDGE_HTTP_UI_ADMIN',
+      meaning:
+        'Claim of the ID token, and the value by which somebody who logs in to the page sees what everybody does. Others see what is theirs.',
+      default: 'none; nobody who logs in',
+      schema: z
+        .string()
+        .regex(/^[^=\s]+=.+$/)
+        .transform((said) => ({
+          claim: said.slice(0, said.indexOf('=')),
+          value: said.slice(said.indexOf('=') + 1),
+        })),
+      allowed: 'a claim and a value, such as groups=bridge-admins or realm_access.roles=admin',
+    }),
+    scopes: makeOptional({
+      name: 'MCP_BRIDGE_HTTP_UI_SCOPES',
+      meaning:
+        'Scopes that a login to the page asks for besides openid, where the claim of administrators needs one.',
       default: 'none',
       schema: list(z.string().regex(SCOPE)),
       allowed: 'scopes separated by commas, in ASCII without spaces, quotes and backslashes',

@@ -2,13 +2,14 @@
 // one word of anybody else. Whoever serves it has a server of its own for it, or that of the bridge over HTTP.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { messageOf } from '../../base/errors.js';
 import { jsonPieces } from '../../base/json/laid-out-json.js';
 import { shownExactly } from '../../base/text/text.js';
 import { DECISIONS, type Question } from '../../policy/approvals/question.js';
 import type { RunOfBridge } from '../gather/bridges.js';
 import { RUNNING } from '../told/told.js';
 import { builtFile } from './built-files.js';
-import { cookiesOf, FrontKeys, type Visit } from './keys.js';
+import { cookiesOf, FrontKeys, loginCookie, loginSecret, type Visit } from './keys.js';
 import { LiveStreams } from './live-streams.js';
 import { formFields, onlyValue, refusalOf } from './own-requests.js';
 import { plainPage } from './plain-page.js';
@@ -25,6 +26,8 @@ import { type AnswerableQuestion, type PastQuestion, partFor, type Sources, type
 
 /** How often is looked for changes while a page is open: bridges, the audit, questions, sessions. */
 const LOOK_EVERY_MS = 500;
+/** Somebody who has logged in does so again after a working day: the issuer may have taken their account away meanwhile. */
+const LOGIN_KEEPS_MS = 8 * 3_600_000;
 /** Arguments that are longer in sum can only be denied here, as nobody would read them in a browser. */
 const MAX_SHOWN_CHARS = 2_000_000;
 
@@ -63,6 +66,17 @@ export type FrontOptions = {
   readonly keepsMs?: number;
   /** Whether this viewer may still look; without it everybody may who has come in. */
   readonly maySee?: (viewer: Viewer) => boolean;
+  /** The way in for people besides links, at an issuer. Both reject with an error whose message is a sentence for the person. */
+  readonly login?: {
+    /** Where the browser goes, and the secret that it brings back to `redirect`. */
+    readonly begin: (redirect: string) => Promise<{ readonly location: string; readonly secret: string }>;
+    /** For whom the page opens; `from` is the address of the browser. */
+    readonly end: (
+      redirect: string,
+      answer: URLSearchParams,
+      browser: { readonly secret: string; readonly from: string },
+    ) => Promise<Viewer>;
+  };
   /** Sentence to whoever has no link that opens the page. */
   readonly closed: string;
 };
@@ -170,6 +184,10 @@ export class WatchFront implements Disposable {
       ? pathname.slice(this.#prefix.length + 1).split('/')
       : [];
     if (place === 'open' && more.length === 0) return this.#open(request, response, name, origin);
+    if (this.#options.login !== undefined && name === '' && request.method === 'GET') {
+      if (place === 'callback') return await this.#endLogin(request, response, searchParams, origin);
+      if (place === 'login' || place === '') return await this.#beginLogin(response, origin);
+    }
     const isOurs = pathname.startsWith(`${this.#prefix}/${place}/`) && more.length === 0;
     const visit = isOurs ? this.#keys.visitAt(place, request.headers.cookie) : undefined;
     if (visit === undefined || !this.#mayGoOn(visit)) return say(response, 403, closed);
@@ -200,6 +218,43 @@ export class WatchFront implements Disposable {
     return sources
       .questions()
       .map((one) => shownQuestion(one, this.#keys.tokenOf(visit, 'answer', one.question.id, one.digest)));
+  }
+
+  async #beginLogin(response: ServerResponse, origin: string): Promise<void> {
+    try {
+      const begun = await this.#options.login?.begin(`${origin}${this.#prefix}/callback`);
+      const { location = '', secret } = begun ?? {};
+      const cookie = loginCookie(secret, this.#prefix, origin.startsWith('https:'));
+      response.writeHead(302, {
+        ...HEADERS,
+        'referrer-policy': 'no-referrer',
+        'set-cookie': cookie,
+        location,
+      });
+      response.end();
+    } catch (thrown) {
+      say(response, 503, messageOf(thrown));
+    }
+  }
+
+  async #endLogin(
+    { headers, socket }: IncomingMessage,
+    response: ServerResponse,
+    answer: URLSearchParams,
+    origin: string,
+  ): Promise<void> {
+    const isSecure = origin.startsWith('https:');
+    const forgets = loginCookie(undefined, this.#prefix, isSecure);
+    const browser = { secret: loginSecret(headers.cookie), from: socket.remoteAddress ?? '' };
+    try {
+      const viewer = await this.#options.login?.end(`${origin}${this.#prefix}/callback`, answer, browser);
+      if (viewer === undefined) return say(response, 403, this.#options.closed);
+      const visit = this.#keys.opened(viewer, LOGIN_KEEPS_MS);
+      response.setHeader('set-cookie', [forgets, ...cookiesOf(visit, this.#prefix, isSecure)]);
+      send(response, 'text/html', opening(`${this.#prefix}/${visit.place}/`));
+    } catch (thrown) {
+      say(response, 403, messageOf(thrown), { 'set-cookie': forgets });
+    }
   }
 
   #open(

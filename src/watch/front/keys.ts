@@ -43,9 +43,10 @@ export type Visit = {
    */
   readonly place: string;
   readonly cookie: string;
-  /** The link by which it has come, which opens the page again in the same browser. */
+  /** The link by which it has come, which opens the page again in the same browser; of nobody's making where it came by none. */
   readonly link: string;
-  /** By performance.now(). */
+  /** By performance.now(), as `lastSeenMs`. */
+  readonly endsAtMs: number;
   lastSeenMs: number;
 };
 
@@ -65,7 +66,8 @@ export class FrontKeys {
   /** Ones that have not ended. */
   get visits(): readonly Visit[] {
     for (const visit of this.#visits.values())
-      if (performance.now() - visit.lastSeenMs > this.#keepsMs) this.#visits.delete(visit.place);
+      if (performance.now() - visit.lastSeenMs > this.#keepsMs || performance.now() > visit.endsAtMs)
+        this.#visits.delete(visit.place);
     return [...this.#visits.values()];
   }
 
@@ -75,7 +77,16 @@ export class FrontKeys {
     if (known !== undefined) return this.visitAt(known.place, cookies);
     const viewer = this.#useLink(link);
     if (viewer === undefined) return undefined;
-    const visit = { viewer, link, place: drawSecret(), cookie: drawSecret(), lastSeenMs: performance.now() };
+    return this.#add({ viewer, link, endsAtMs: Number.POSITIVE_INFINITY });
+  }
+
+  /** A new visit of somebody who has come in by no link; it ends `keepsMs` after now, however busy it is. */
+  opened(viewer: Viewer, keepsMs: number): Visit {
+    return this.#add({ viewer, link: drawSecret(), endsAtMs: performance.now() + keepsMs });
+  }
+
+  #add(by: Pick<Visit, 'endsAtMs' | 'link' | 'viewer'>): Visit {
+    const visit = { ...by, place: drawSecret(), cookie: drawSecret(), lastSeenMs: performance.now() };
     this.#visits.set(visit.place, visit);
     const [oldest = ''] = this.#visits.keys();
     if (this.#visits.size > MAX_VISITS) this.#visits.delete(oldest);
@@ -113,6 +124,22 @@ export class FrontKeys {
   isTokenOf(token: string, visit: Visit, ...parts: readonly string[]): boolean {
     return isSameSecret(token, this.tokenOf(visit, ...parts));
   }
+}
+
+const LOGIN_COOKIE = 'mcp-sandbox-bridge-login';
+
+/** The header that has a browser keep the secret of a login until the issuer sends it back; without a secret, forget it. */
+export const loginCookie = (secret: string | undefined, prefix: string, isSecure: boolean): string =>
+  // Lax: the issuer is another site, and its redirect has to bring the cookie.
+  `${LOGIN_COOKIE}=${secret ?? ''}; Path=${prefix}/callback; Max-Age=${secret === undefined ? 0 : 900}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+
+/** The secret of a login in a Cookie header; empty where there is none, or several. */
+export function loginSecret(cookies = ''): string {
+  const found = cookies
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${LOGIN_COOKIE}=`));
+  return found.length === 1 ? (found[0]?.slice(LOGIN_COOKIE.length + 1) ?? '') : '';
 }
 
 /** Values of the header that sets the cookie below `prefix`: for the page, and for the link, which opens it again. */
