@@ -1,5 +1,5 @@
-// Prompts of the user's servers in the host's own menu, through the built program on stdio: clients of both lines of the SDK list,
-// complete and get them. Servers are started by what is asked of them, and by nothing else; no container is needed.
+// Prompts of the user's servers in the host's own menu, through the built program: clients of both lines of the SDK list, complete and
+// get them on stdio, and principals those of their servers over HTTP. Servers are started by what is asked of them, and by nothing else; no container is needed.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,9 +10,11 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { PromptListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { answerOf } from '../support/http-agent.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { until } from '../support/time.js';
 import { makeUsed } from '../support/used-state.js';
+import { execute, type Party, World } from '../walls/principals/world.js';
 import { command } from './command.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/prompting-server.mjs', import.meta.url));
@@ -154,4 +156,85 @@ it('tells a client that listed prompts when a server has others', async () => {
   await change([{ name: 'second' }]);
   await until(() => told > before, 'a word that there are other prompts');
   await until(async () => (await names()) === 'desk.second', 'the prompts that it has now');
+});
+
+describe('over HTTP', () => {
+  /** A bridge with a server for both principals and one for ann alone, which has been started. */
+  async function worldWith(prompts: readonly object[]) {
+    const folder = tempHome();
+    const serving = (name: string) => {
+      const own = join(folder, name);
+      mkdirSync(own);
+      writeFileSync(join(own, 'prompts.json'), '[]');
+      return { command: process.execPath, args: [FIXTURE, own] };
+    };
+    const world = await World.open({
+      servers: { desk: serving('desk'), vault: serving('vault') },
+      settings: { MCP_BRIDGE_TOOLS: 'run_python,execute', MCP_BRIDGE_EXECUTE_SERVER: 'vault' },
+    });
+    onTestFinished(() => world[Symbol.asyncDispose]());
+    const change = (listed: readonly object[]) => execute(world.ann, JSON.stringify(listed));
+    await change(prompts);
+    const listed = async ({ agent }: Party) => {
+      const { result } = await answerOf(agent.modern('prompts/list', {}));
+      return (result?.['prompts'] ?? []) as readonly { readonly name: string }[];
+    };
+    await until(async () => (await listed(world.ann)).length > 0, 'the prompts of a server that has started');
+    const asked = () =>
+      readFileSync(join(folder, 'vault', 'asked'), 'utf8')
+        .trim()
+        .split('\n');
+    return { ...{ ann: world.ann, eve: world.eve }, change, listed, asked };
+  }
+
+  const review = { name: 'vault.review', arguments: { fruit: 'apple' } };
+  const completing = (name: string) => ({
+    ref: { type: 'ref/prompt', name },
+    argument: { name: 'fruit', value: 'ap' },
+  });
+
+  it('shows a principal the prompts of their own servers, and has those of others be as if they were not', async () => {
+    const { ann, eve, listed, asked } = await worldWith([REVIEW]);
+    expect((await listed(ann)).map(({ name }) => name)).toEqual(['vault.review']);
+    const got = await answerOf(ann.agent.modern('prompts/get', review));
+    expect(JSON.stringify(got.result)).toContain('review with');
+    const completed = await answerOf(ann.agent.modern('completion/complete', completing('vault.review')));
+    expect(completed.result).toMatchObject({ completion: { values: ['apple', 'apricot'] } });
+
+    const before = asked().length;
+    expect(await listed(eve)).toEqual([]);
+    for (const [method, paramsOf] of [
+      ['prompts/get', (name: string) => ({ ...review, name })],
+      ['completion/complete', completing],
+    ] as const) {
+      const said = async (name: string) => {
+        const answer = await answerOf(eve.agent.modern(method, paramsOf(name)));
+        expect(answer.result).toBeUndefined();
+        return JSON.stringify(answer.error).replaceAll(name, 'NAME');
+      };
+      expect(await said('vault.review')).toBe(await said('fault.review'));
+    }
+    expect(asked()).toHaveLength(before);
+  });
+
+  it('tells a principal of changed prompts, and nobody else', async () => {
+    const { ann, eve, change } = await worldWith([REVIEW]);
+    const streams = [];
+    for (const { agent } of [ann, eve]) {
+      const session = await agent.open();
+      await answerOf(agent.legacy('prompts/list', {}, { session }));
+      const stream = agent.listen(session);
+      onTestFinished(() => stream.abort());
+      await stream.begun;
+      streams.push(stream);
+    }
+    const [ofAnn, ofEve] = streams.map(
+      ({ messages }) =>
+        () =>
+          messages.filter(({ method }) => method === 'notifications/prompts/list_changed').length,
+    );
+    await change([REVIEW, { name: 'second' }]);
+    await until(() => Number(ofAnn?.()) > 0, 'a word that there are other prompts');
+    expect(ofEve?.()).toBe(0);
+  });
 });
