@@ -232,7 +232,12 @@ export const WATCH_CHECKS = [
     `${PAYLOADS.length} hostile texts in every field are text in every view, and none of them runs, loads or adds anything`,
     async (stage) => {
       for (const [at, text] of PAYLOADS.entries()) {
-        const tool = { name: `t${text}`, description: `d${text}`, isChanged: true };
+        const tool = {
+          name: `t${text}`,
+          description: `d${text}`,
+          arguments: `a${text}`,
+          changed: `c${text}`,
+        };
         stage.serve(`s${at}${text}`, [tool], { state: `z${text}`, reason: `w${text}` });
         await stage.run(`r${at}${text}`, {
           ...{

@@ -318,9 +318,14 @@ export async function furnish(stage) {
     ['list_issues', 'Lists the issues of a repository.'],
     ['create_issue', 'Opens an issue.'],
     ['search_code', 'Searches the code of all repositories.'],
-  ].map(([name, description]) => ({ name, description, isChanged: name === 'search_code' }));
+  ].map(([name, description]) => ({
+    name,
+    description,
+    arguments: 'owner: string, repo: string, page?: integer',
+    ...(name === 'search_code' && { changed: 'its description is another' }),
+  }));
   stage.serve('github', tools);
-  stage.serve('files', [{ name: 'read_file', description: 'Reads a file.', isChanged: false }], {
+  stage.serve('files', [{ name: 'read_file', description: 'Reads a file.', arguments: 'path: string' }], {
     state: 'idle',
   });
   stage.serve('calendar', [], {

@@ -84,6 +84,16 @@ it('ui shows two bridges that run, what they ran and what that called, and nothi
       ['stdio', ['box']],
     ]);
   }, seen);
+  // A tool is told with all that a person needs to know whether it is the right one.
+  await vi.waitFor(async () => {
+    const { bridges } = (await data('now')) as { bridges: { servers: { tools: unknown[] }[] }[] };
+    const tools = bridges.flatMap(({ servers }) => servers.flatMap((server) => server.tools));
+    expect(tools).toContainEqual({
+      name: 'execute',
+      description: expect.stringContaining('command'),
+      arguments: expect.stringMatching(/^command: string, args\?: array/),
+    });
+  }, seen);
   type Run = { run: string; client: string; status: string; callCount: number; tools: string[] };
   const runs = await vi.waitFor(async () => {
     const listed = (await data('runs')) as Run[];

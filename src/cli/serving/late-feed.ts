@@ -1,9 +1,11 @@
 // Feed of a bridge to the page of `ui`, loaded a moment after the bridge is whole: until then events of runs wait here, and a
 // bridge that nobody calls has neither code nor socket of it.
 
+import { isObject } from '../../base/json/records.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import { loadedOnce } from '../../base/replaced-part.js';
 import type { Redact } from '../../base/secrets/redact.js';
+import { clip } from '../../base/text/text.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import type { Bridge } from '../../tenant/bridge.js';
 import type { Feed } from '../../watch/feed/feed.js';
@@ -64,7 +66,9 @@ export class LateFeed implements Disposable {
   }
 }
 
-const MAX_DESCRIPTION_CHARS = 300;
+/** Most of a description, and of what is told of a tool besides. */
+const MAX_DESCRIPTION_CHARS = 2_000;
+const MAX_BESIDES_CHARS = 500;
 const MAX_TOOLS = 2_000;
 const since = new Date().toISOString();
 
@@ -90,9 +94,24 @@ export function serverFacts({ servers, redactor }: Bridge): BridgeFacts['servers
       ...(reason === undefined ? {} : { reason: redactor.redact(reason) }),
       tools: tools.map((tool) => ({
         name: tool.name,
-        description: tool.description.slice(0, MAX_DESCRIPTION_CHARS),
-        isChanged: tool.changed !== null,
+        description: clip(tool.description, MAX_DESCRIPTION_CHARS),
+        arguments: clip(argumentsIn(tool.inputSchema), MAX_BESIDES_CHARS),
+        ...(tool.changed === null ? {} : { changed: clip(tool.changed, MAX_BESIDES_CHARS) }),
       })),
     };
   });
+}
+
+/** Names of a tool's arguments with their types, as far as its schema says: `title: string, body?: string`. */
+function argumentsIn(schema: unknown): string {
+  if (!isObject(schema) || !isObject(schema['properties'])) return '';
+  const required = Array.isArray(schema['required']) ? schema['required'] : [];
+  return Object.entries(schema['properties'])
+    .map(([name, described]) => {
+      const { type, enum: values } = isObject(described) ? described : {};
+      const words = Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : [type].flat();
+      const told = words.filter((word) => typeof word === 'string').join(' | ');
+      return `${name}${required.includes(name) ? '' : '?'}${told === '' ? '' : `: ${told}`}`;
+    })
+    .join(', ');
 }

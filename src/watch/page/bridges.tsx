@@ -108,7 +108,7 @@ function Server({
     return searched.every((word) => text.includes(word));
   });
   if (searched.length > 0 && found.length === 0) return null;
-  const changed = tools.filter(({ isChanged }) => isChanged).length;
+  const changed = tools.filter((tool) => tool.changed !== undefined).length;
   return (
     <details open={searched.length > 0}>
       <summary>
@@ -134,10 +134,19 @@ function Server({
             <div key={tool.name}>
               <dt>
                 <Text of={tool.name} />
-                {tool.isChanged && <span class="warn"> changed</span>}
               </dt>
               <dd>
+                {tool.changed !== undefined && (
+                  <p class="warn">
+                    Changed since first seen: <Text of={tool.changed} />
+                  </p>
+                )}
                 <Text of={tool.description} />
+                {tool.arguments !== '' && (
+                  <p class="note">
+                    Arguments: <Text of={tool.arguments} />
+                  </p>
+                )}
               </dd>
             </div>
           ))}

@@ -77,7 +77,16 @@ const repeatable = z.object({
 const server = z.object({
   name: z.string(),
   state: z.string(),
-  tools: z.array(z.object({ name: z.string(), description: z.string(), isChanged: z.boolean() })),
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      description: z.string(),
+      /** Names of its arguments with their types, as in `title: string, body?: string`. */
+      arguments: z.string(),
+      /** Changes that the server has made to it since it was first seen, in words. */
+      changed: z.string().optional(),
+    }),
+  ),
   /** How it last ended, or why it did not start. */
   reason: z.string().optional(),
 });
