@@ -1,10 +1,9 @@
 // Canaries wherever a user keeps secrets, and every place that anybody could read afterwards. A tool's successful result
 // is data and is left alone; everything that is said about a failure is not.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { processesWith } from '../support/nothing-left.js';
+import { filesBelow, processesWith } from '../support/nothing-left.js';
 import { hostileServer, type ServerEntry, startBridge, type TestBridge } from '../support/start-bridge.js';
 import { eventually } from '../support/time.js';
 
@@ -103,12 +102,9 @@ for place in glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/cmdline
     expect(bridge.stderr()).toContain('[TOKEN of ');
     expect(bridge.stderr().length).toBeLessThan(1_000_000);
     expect(found(bridge.stderr())).toEqual([]);
-    const files = readdirSync(bridge.stateDir, { recursive: true, withFileTypes: true }).filter((file) =>
-      file.isFile(),
-    );
+    const files = filesBelow(bridge.stateDir);
     expect(files.length).toBeGreaterThan(5);
-    for (const file of files)
-      expect(found(textOf(join(file.parentPath ?? file.path, file.name)))).toEqual([]);
+    for (const file of files) expect(found(textOf(file))).toEqual([]);
     expect(found(said.join())).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 // Things that a suite may not leave behind: containers with our label, processes that we started, folders of ours.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { engineCommand } from './engine-under-test.js';
 
 const LABEL = 'mcp-sandbox-bridge';
@@ -163,5 +163,18 @@ function read(file: string): string {
     return readFileSync(file, 'utf8');
   } catch {
     return '';
+  }
+}
+
+/** Paths of all files below `folder`, which is listed again where a part of it goes meanwhile, as that of a sandbox that ends does. */
+export function filesBelow(folder: string): readonly string[] {
+  for (;;) {
+    try {
+      return readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+    } catch (thrown) {
+      if (Object(thrown).code !== 'ENOENT' || !existsSync(folder)) throw thrown;
+    }
   }
 }

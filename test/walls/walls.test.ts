@@ -2,12 +2,12 @@
 // it must get through. `npm run walls` runs this file and prints the table.
 
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { whyLeftOut } from '../remote/left-out.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
-import { descendants, isOfTemplate, ourSandboxes } from '../support/nothing-left.js';
+import { descendants, filesBelow, isOfTemplate, ourSandboxes } from '../support/nothing-left.js';
 import { bridgeEnv, startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 import { eventually, HANGS_MS, until } from '../support/time.js';
 import { attacks } from './attacks/all.js';
@@ -143,8 +143,7 @@ const isFromTemplate = async (): Promise<boolean> =>
 function runFiles(): string[] {
   const dir = join(bridge.stateDir, 'run');
   if (!existsSync(dir)) return [];
-  return readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(cid|pid)$/.test(entry.name))
-    .map(({ name }) => name)
-    .filter((name) => !isOfTemplate(name));
+  return filesBelow(dir)
+    .map((path) => basename(path))
+    .filter((name) => /\.(cid|pid)$/.test(name) && !isOfTemplate(name));
 }
