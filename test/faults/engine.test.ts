@@ -160,7 +160,9 @@ describe('OCI runtimes', () => {
 
   fault('L03', 'one that stops working after it was chosen, and works again later', async (stage) => {
     const runtime = runtimeScript('exec runc "$@"');
-    const bridge = await stage.bridge({}, { MCP_BRIDGE_OCI_RUNTIME: runtime.path });
+    // By the client alone: a template that has lost its runtime cannot be removed. template-fallback.test.ts breaks that of one.
+    const env = { MCP_BRIDGE_OCI_RUNTIME: runtime.path, MCP_BRIDGE_LAUNCH: 'engine' };
+    const bridge = await stage.bridge({}, env);
     await stage.stillWorks(bridge);
     // What breaks in the middle of a removal is left to the next start's sweep; this is about starts.
     await noContainer();
