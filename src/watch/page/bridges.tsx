@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { ShownNow } from '../front/shown.js';
 import type { BridgeFacts } from '../told/told.js';
+import { Filters, hasWords } from './filters.js';
 import { bytes, countOf, Empty, Moment, Text } from './parts.js';
 
 const KINDS: Readonly<Record<BridgeFacts['kind'], string>> = {
@@ -19,22 +20,16 @@ export function BridgesView({ now }: { readonly now: ShownNow | undefined }) {
     return (
       <Empty says="Nothing runs. A bridge is seen here a moment after its host has listed its tools, and your servers over HTTP from your first request." />
     );
-  const searched = words.toLowerCase().split(/\s+/).filter(Boolean);
   return (
     <>
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          Find tools{' '}
-          <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
-        </label>
-      </form>
+      <Filters label="Find tools" words={words} onWords={setWords} />
       {now.bridges.map((bridge, at) =>
         'pid' in bridge ? (
-          <Bridge key={`${bridge.pid} ${bridge.since}`} bridge={bridge} searched={searched} />
+          <Bridge key={`${bridge.pid} ${bridge.since}`} bridge={bridge} words={words} />
         ) : (
           <article key={at} aria-label="Your servers">
             <h2>Your servers</h2>
-            <Servers of={bridge.servers} searched={searched} />
+            <Servers of={bridge.servers} words={words} />
           </article>
         ),
       )}
@@ -42,13 +37,7 @@ export function BridgesView({ now }: { readonly now: ShownNow | undefined }) {
   );
 }
 
-function Bridge({
-  bridge,
-  searched,
-}: {
-  readonly bridge: BridgeFacts;
-  readonly searched: readonly string[];
-}) {
+function Bridge({ bridge, words }: { readonly bridge: BridgeFacts; readonly words: string }) {
   const { pid, kind, version, since, folder, memoryBytes, sandboxes, servers, principals = [] } = bridge;
   return (
     <article aria-label={`Bridge of process ${pid}`}>
@@ -66,31 +55,25 @@ function Bridge({
         {sandboxes !== undefined &&
           `, ${countOf(sandboxes.waiting, 'sandbox').replace('sandboxs', 'sandboxes')} waiting (at most ${bytes(sandboxes.heldBytes)})`}
       </p>
-      {(servers.length > 0 || principals.length === 0) && <Servers of={servers} searched={searched} />}
+      {(servers.length > 0 || principals.length === 0) && <Servers of={servers} words={words} />}
       {principals.map(({ principal, servers: own }, at) => (
         <section key={`${principal} ${at}`} class="text">
           <h3>
             For <Text of={principal} />
           </h3>
-          <Servers of={own} searched={searched} />
+          <Servers of={own} words={words} />
         </section>
       ))}
     </article>
   );
 }
 
-function Servers({
-  of,
-  searched,
-}: {
-  readonly of: BridgeFacts['servers'];
-  readonly searched: readonly string[];
-}) {
+function Servers({ of, words }: { readonly of: BridgeFacts['servers']; readonly words: string }) {
   if (of.length === 0) return <p class="note">No servers.</p>;
   return (
     <>
       {of.map((server) => (
-        <Server key={server.name} server={server} searched={searched} />
+        <Server key={server.name} server={server} words={words} />
       ))}
     </>
   );
@@ -98,19 +81,17 @@ function Servers({
 
 function Server({
   server: { name, state, tools, reason },
-  searched,
+  words,
 }: {
   readonly server: BridgeFacts['servers'][number];
-  readonly searched: readonly string[];
+  readonly words: string;
 }) {
-  const found = tools.filter((tool) => {
-    const text = `${name} ${tool.name} ${tool.description}`.toLowerCase();
-    return searched.every((word) => text.includes(word));
-  });
-  if (searched.length > 0 && found.length === 0) return null;
+  const isSearched = words.trim() !== '';
+  const found = tools.filter(hasWords(words, (tool) => [name, tool.name, tool.description]));
+  if (isSearched && found.length === 0) return null;
   const changed = tools.filter((tool) => tool.changed !== undefined).length;
   return (
-    <details open={searched.length > 0}>
+    <details open={isSearched}>
       <summary>
         <strong>
           <Text of={name} />

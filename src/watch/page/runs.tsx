@@ -3,13 +3,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { ListedRun } from '../gather/history.js';
 import { useData } from './data.js';
+import { ANY, Choice, distinct, Filters, FoundCount, hasWords } from './filters.js';
 import { countOf, duration, Empty, linkToRun, Moment, Status, Text } from './parts.js';
 import { WindowedList } from './windowed-list.js';
 
 const ROW_PIXELS = 44;
 /** The list may be megabytes, and a busy bridge changes it all the time. */
 const ASKS_AT_MOST_EVERY_MS = 2_000;
-export const ANY = '';
 
 export function RunsView() {
   const { data } = useData<readonly ListedRun[]>('runs', ['runs'], ASKS_AT_MOST_EVERY_MS);
@@ -29,34 +29,28 @@ export function RunsView() {
     [runs],
   );
   const wanted = useMemo(() => {
-    const searched = words.toLowerCase().split(/\s+/).filter(Boolean);
+    const isFound = hasWords(words, partsOf);
     return runs.filter(
       (run) =>
         (status === ANY || run.status === status) &&
         (server === ANY || run.servers.includes(server)) &&
         (tool === ANY || run.tools.includes(tool)) &&
         (principal === ANY || (run.principal ?? 'local') === principal) &&
-        (searched.length === 0 || hasAll(run, searched)),
+        isFound(run),
     );
   }, [runs, words, status, server, tool, principal]);
   if (data === undefined) return <Empty says="Loading." />;
   return (
     <>
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          Words <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
-        </label>
+      <Filters words={words} onWords={setWords}>
         <Choice label="Status" value={status} choices={choices.status} onChange={setStatus} />
         <Choice label="Server" value={server} choices={choices.server} onChange={setServer} />
         <Choice label="Tool" value={tool} choices={choices.tool} onChange={setTool} />
         {choices.principal.length > 1 && (
           <Choice label="Principal" value={principal} choices={choices.principal} onChange={setPrincipal} />
         )}
-      </form>
-      <p role="status" class="summary">
-        {countOf(wanted.length, 'run')}
-        {wanted.length === runs.length ? '' : ` of ${runs.length}`}
-      </p>
+      </Filters>
+      <FoundCount found={wanted.length} all={runs.length} of="run" />
       {wanted.length === 0 ? (
         <Empty says={runs.length === 0 ? 'Nothing has run yet.' : 'No run is as you want it.'} />
       ) : (
@@ -94,50 +88,7 @@ export function RunsView() {
   );
 }
 
-const MAX_CHOICES = 200;
-export const distinct = (values: readonly string[]): readonly string[] =>
-  [...new Set(values)].sort().slice(0, MAX_CHOICES);
-
-function hasAll(run: ListedRun, searched: readonly string[]): boolean {
-  const text = [
-    run.run,
-    run.client,
-    run.language,
-    run.status,
-    run.principal ?? '',
-    ...run.servers,
-    ...run.tools,
-    run.error?.kind ?? '',
-    run.error?.message ?? '',
-  ]
-    .join(' ')
-    .toLowerCase();
-  return searched.every((word) => text.includes(word));
-}
-
-/** A list to choose one of, or any. */
-export function Choice({
-  label,
-  value,
-  choices,
-  onChange,
-}: {
-  readonly label: string;
-  readonly value: string;
-  readonly choices: readonly string[];
-  readonly onChange: (value: string) => void;
-}) {
-  return (
-    <label>
-      {label}{' '}
-      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        <option value={ANY}>any</option>
-        {choices.map((choice) => (
-          <option key={choice} value={choice}>
-            {choice}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
+const partsOf = (run: ListedRun): readonly (string | undefined)[] => [
+  ...[run.run, run.client, run.language, run.status, run.principal],
+  ...[...run.servers, ...run.tools, run.error?.kind, run.error?.message],
+];

@@ -3,8 +3,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { SeenVerdict } from '../gather/history.js';
 import { useData } from './data.js';
-import { countOf, Empty, linkToRun, Moment, Text, ToolName } from './parts.js';
-import { ANY, Choice, distinct } from './runs.js';
+import { ANY, Choice, distinct, Filters, FoundCount, hasWords } from './filters.js';
+import { Empty, linkToRun, Moment, Text, ToolName } from './parts.js';
 import { WindowedList } from './windowed-list.js';
 
 const ROW_PIXELS = 64;
@@ -20,30 +20,24 @@ export function VerdictsView() {
   const verdicts = data ?? [];
   const principals = useMemo(() => distinct(verdicts.map((one) => one.principal ?? 'local')), [verdicts]);
   const wanted = useMemo(() => {
-    const searched = words.toLowerCase().split(/\s+/).filter(Boolean);
+    const isFound = hasWords(words, partsOf);
     return verdicts.filter(
       (one) =>
         (is === ANY || one.is === is) &&
         (principal === ANY || (one.principal ?? 'local') === principal) &&
-        (searched.length === 0 || hasAll(one, searched)),
+        isFound(one),
     );
   }, [verdicts, words, is, principal]);
   if (data === undefined) return <Empty says="Loading." />;
   return (
     <>
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          Words <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
-        </label>
+      <Filters words={words} onWords={setWords}>
         <Choice label="Verdict" value={is} choices={VERDICTS} onChange={setIs} />
         {principals.length > 1 && (
           <Choice label="Principal" value={principal} choices={principals} onChange={setPrincipal} />
         )}
-      </form>
-      <p role="status" class="summary">
-        {countOf(wanted.length, 'verdict')}
-        {wanted.length === verdicts.length ? '' : ` of ${verdicts.length}`}
-      </p>
+      </Filters>
+      <FoundCount found={wanted.length} all={verdicts.length} of="verdict" />
       {wanted.length === 0 ? (
         <Empty
           says={verdicts.length === 0 ? 'No tool has been called yet.' : 'No verdict is as you want it.'}
@@ -107,8 +101,7 @@ function Answer({ of: { answer, who, by, word } }: { readonly of: SeenVerdict })
   );
 }
 
-function hasAll(one: SeenVerdict, searched: readonly string[]): boolean {
-  const { run, server, tool, rule, principal = '', answer = '', who = '', by = '', word = '' } = one;
-  const text = [run, `${server}.${tool}`, rule, principal, answer, who, by, word].join(' ').toLowerCase();
-  return searched.every((part) => text.includes(part));
-}
+const partsOf = (one: SeenVerdict): readonly (string | undefined)[] => [
+  ...[one.run, `${one.server}.${one.tool}`, one.rule, one.principal],
+  ...[one.answer, one.who, one.by, one.word],
+];
