@@ -203,8 +203,7 @@ const warningsAbout = (given: ReadonlyMap<string, string>, values: SettingValues
   ...othersVariables(given.keys()),
   ...shortenedTimeout(given.has('MCP_BRIDGE_TIMEOUT'), values),
   ...languagesLeftOut(values),
-  ...oauthWithoutIssuer(given),
-  ...loginRulesWithoutClient(given),
+  ...withoutEffect(given),
 ];
 
 function unknownVariables(names: Iterable<string>): string[] {
@@ -251,17 +250,15 @@ function languagesLeftOut({ languages: offered, networkLanguages, languageImages
   });
 }
 
-/** Nothing is checked by them where no token is taken. */
-function oauthWithoutIssuer(given: ReadonlyMap<string, string>): string[] {
-  if (given.has('MCP_BRIDGE_HTTP_OAUTH_ISSUER')) return [];
-  return [...given.keys()]
-    .filter((name) => /^MCP_BRIDGE_HTTP_OAUTH_(?:RESOURCE|AUDIENCE|SCOPES)$/.test(name))
-    .map((name) => `${name} has no effect, since MCP_BRIDGE_HTTP_OAUTH_ISSUER is not set.`);
-}
+/** By the setting without which they do nothing: nobody's token is taken, nobody logs in. */
+const IDLE_WITHOUT: Readonly<Record<string, RegExp>> = {
+  MCP_BRIDGE_HTTP_OAUTH_ISSUER: /^MCP_BRIDGE_HTTP_OAUTH_(?:RESOURCE|AUDIENCE|SCOPES)$/,
+  MCP_BRIDGE_HTTP_UI_CLIENT: /^MCP_BRIDGE_HTTP_UI_(?:ADMIN|SCOPES)$/,
+};
 
-function loginRulesWithoutClient(given: ReadonlyMap<string, string>): string[] {
-  if (given.has('MCP_BRIDGE_HTTP_UI_CLIENT')) return [];
-  return [...given.keys()]
-    .filter((name) => /^MCP_BRIDGE_HTTP_UI_(?:ADMIN|SCOPES)$/.test(name))
-    .map((name) => `${name} has no effect, since MCP_BRIDGE_HTTP_UI_CLIENT is not set.`);
-}
+const withoutEffect = (given: ReadonlyMap<string, string>): string[] =>
+  Object.entries(IDLE_WITHOUT).flatMap(([needed, idle]) =>
+    [...given.keys()]
+      .filter((name) => !given.has(needed) && idle.test(name))
+      .map((name) => `${name} has no effect, since ${needed} is not set.`),
+  );
