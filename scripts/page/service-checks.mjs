@@ -2,13 +2,11 @@
 
 import { ok } from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { seriousIn, shows } from './watch-checks.mjs';
+import { seriousIn, shows, VIEW_NAMES } from './watch-checks.mjs';
 import { PRINCIPALS, principalsIn } from './watch-stage.mjs';
 
 /** @typedef {Awaited<ReturnType<typeof import('./watch-stage.mjs').watchStage>>} Stage */
 /** @typedef {import('playwright-core').Page} Page */
-
-const VIEWS = ['now', 'questions', 'runs', 'sessions', 'bridges', 'tools', 'verdicts'];
 
 /**
  * Opens a link in a browser of its own; gives back the page and the address that its views lie below.
@@ -29,7 +27,7 @@ async function visit(stage, link) {
  */
 async function everythingOf({ page, address }) {
   let all = '';
-  for (const view of VIEWS) {
+  for (const view of VIEW_NAMES) {
     await page.goto(`${address}#/${view}`);
     await page.waitForFunction(
       () => !(document.querySelector('main')?.textContent ?? 'Loading.').includes('Loading.'),
