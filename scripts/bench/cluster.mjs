@@ -12,6 +12,7 @@ import { prints } from './bare.mjs';
 import { family, rssMb } from './processes.mjs';
 import { echoServer, pause, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
+import { CALLS_FROM_INSIDE } from './tool-call.mjs';
 
 /** A pod needs a second or two, so that one waits again by the next call. */
 const THINK_MS = 4_000;
@@ -21,16 +22,6 @@ const OFFERED_PER_SECOND = 10;
 const WAITING = [1, 8, 32];
 const GROWS_WITHIN_MS = 120_000;
 const TIMES_LOCAL = 1.5;
-const TOOL_CALLS = `
-import time
-async def once():
-    started = time.perf_counter()
-    await mcp_echo.echo(text="hello")
-    return round((time.perf_counter() - started) * 1000, 4)
-for _ in range(20):
-    await once()
-[await once() for _ in range(100)]
-`;
 
 export async function measureCluster(stage, bare) {
   if (!isThere())
@@ -182,8 +173,8 @@ async function ofToolCalls(stage, cluster) {
   await stage.withBridge({ servers }, (local) =>
     stage.withBridge({ servers, env: cluster.there }, async (remote) => {
       for (let round = 0; round < stage.times(6, 2); round++) {
-        there.push(...(await remote.run(TOOL_CALLS)).result);
-        here.push(...(await local.run(TOOL_CALLS)).result);
+        there.push(...(await remote.run(CALLS_FROM_INSIDE)).result);
+        here.push(...(await local.run(CALLS_FROM_INSIDE)).result);
       }
     }),
   );

@@ -7,7 +7,8 @@ import { figure } from './statistics.mjs';
 const WARM_UPS = 20;
 const BLOCK = 100;
 
-const CODE = `
+/** Milliseconds of each of BLOCK calls, by the guest's own clock. */
+export const CALLS_FROM_INSIDE = `
 import time
 
 async def once():
@@ -27,7 +28,7 @@ export async function toolCall(stage) {
     stage.withPlainClient(echoServer, async (client) => {
       const echo = () => client.callTool({ name: 'echo', arguments: { text: 'hello' } });
       for (let round = 0; round < stage.times(10, 2); round++) {
-        inside.push(...(await bridge.run(CODE)).result);
+        inside.push(...(await bridge.run(CALLS_FROM_INSIDE)).result);
         for (let count = 0; count < WARM_UPS; count++) await echo();
         for (let count = 0; count < BLOCK; count++) plain.push((await timeWork(echo)).ms);
       }
