@@ -49,6 +49,13 @@ export type Controls = {
   readonly close: () => void;
 };
 
+/** The context by which a bridge with this environment launches, with the mark of this world in the names. */
+export const contextOf = (env: Readonly<Record<string, string>>, world: World): LaunchContext => ({
+  settings: parseSettings(env, hostFacts()).settings,
+  instance: world.token.slice('canary-'.length),
+  observer: () => {},
+});
+
 export class RawContainers implements Controls {
   readonly #pad: LaunchSetUp;
   readonly #context: LaunchContext;
@@ -70,8 +77,7 @@ export class RawContainers implements Controls {
 
   /** Decides engine, OCI runtime and image as a bridge with this environment would. */
   static async open(env: Readonly<Record<string, string>>, world: World): Promise<RawContainers> {
-    const { settings } = parseSettings(env, hostFacts());
-    const context = { settings, instance: world.token.slice('canary-'.length), observer: () => {} };
+    const context = contextOf(env, world);
     const signal = AbortSignal.timeout(HANGS_MS);
     const pad = await setUpEngine(context, signal);
     return new RawContainers({ ...pad, ...(await carry(pad.engine, pad, signal)) }, context, world);

@@ -11,11 +11,9 @@ import {
   specOn,
 } from '../../src/sandbox/launch/launch-set-up.js';
 import { pythonProfile } from '../../src/sandbox/spec/profile.js';
-import { parseSettings } from '../../src/settings/environment/settings.js';
-import { hostFacts } from '../../src/settings/files/host-facts.js';
 import { HANGS_MS, until } from '../support/time.js';
 import type { Setting } from './attack.js';
-import type { Controls, RawOutput } from './raw-container.js';
+import { type Controls, contextOf, type RawOutput } from './raw-container.js';
 import type { Relaxation } from './relaxations.js';
 import type { World } from './world.js';
 
@@ -128,8 +126,7 @@ export class RawPods implements Controls {
 
   /** Decides the image as a bridge with this environment would, and makes the namespace. */
   static async open(env: Readonly<Record<string, string>>, world: World): Promise<RawPods> {
-    const { settings } = parseSettings(env, hostFacts());
-    const context = { settings, instance: world.token.slice('canary-'.length), observer: () => {} };
+    const context = contextOf(env, world);
     const pad = await setUpEngine(context, AbortSignal.timeout(HANGS_MS));
     await kubectl(['create', 'namespace', NAMESPACE]);
     // The pods need an account of it, which the cluster makes a moment later.
