@@ -5,6 +5,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isFromTemplate } from '../front-door/from-template.js';
 import { whyLeftOut } from '../remote/left-out.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { descendants, filesBelow, isOfTemplate, ourSandboxes } from '../support/nothing-left.js';
@@ -114,7 +115,7 @@ describe.each(groups)('%s', (group) => {
 
   it('leaves nothing behind, and the next run is well', async () => {
     expect(await bridge.run('6 * 7')).toMatchObject({ status: 'success', result: 42 });
-    expect(await isFromTemplate()).toBe(comeFromTemplate);
+    expect(await isFromTemplate(bridge)).toBe(comeFromTemplate);
     await eventually(() => ourSandboxes().length === 0);
     expect(ourSandboxes()).toEqual([]);
     const servers = (line: string) => line.includes('marking-server');
@@ -130,14 +131,9 @@ describe.each(groups)('%s', (group) => {
 });
 
 async function knowsLaunch(): Promise<boolean> {
-  comeFromTemplate = await isFromTemplate();
+  comeFromTemplate = await isFromTemplate(bridge);
   return comeFromTemplate || bridge.stderr().includes("started by the engine's client");
 }
-
-/** Whether a call comes from a template, by the root that its code sees. */
-const isFromTemplate = async (): Promise<boolean> =>
-  (await bridge.run("any(':.' in line and line.split()[4] == '/' for line in open('/proc/self/mountinfo'))"))
-    .result === true;
 
 /** What the bridge keeps of containers on disk: their ids and pids, for as long as they live. */
 function runFiles(): string[] {
