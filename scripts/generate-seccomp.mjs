@@ -12,7 +12,15 @@ const targetDir = join(here, '../sandbox-runtime/seccomp');
 const baseFile = join(here, 'seccomp/base.json');
 
 // NONE: the call does nothing and says that it has.
-const ERRNO = { NONE: 0, EPERM: 1, EINVAL: 22, ENOSYS: 38, EPROTONOSUPPORT: 93, EAFNOSUPPORT: 97 };
+const ERRNO = {
+  NONE: 0,
+  EPERM: 1,
+  ENOMEM: 12,
+  EINVAL: 22,
+  ENOSYS: 38,
+  EPROTONOSUPPORT: 93,
+  EAFNOSUPPORT: 97,
+};
 const WIDTH = 110;
 
 const refuse = (error) => ({ action: 'SCMP_ACT_ERRNO', errnoRet: ERRNO[error] });

@@ -48,8 +48,7 @@ export const DENIED = [
   {
     reason: 'Memory files can be executed, as nothing in a writable mount can, and no tmpfs bounds them.',
     error: 'ENOSYS',
-    names: ['memfd_create', 'memfd_secret'],
-    compat: ['memfd_create'],
+    names: ['memfd_secret'],
   },
   {
     reason: 'System V IPC: memory that belongs to no process. multiprocessing uses /dev/shm.',
@@ -104,6 +103,12 @@ export const DENIED = [
       'io_pgetevents_time64',
     ],
     compat: ['io_setup', 'io_destroy', 'io_submit', 'io_cancel', 'io_getevents'],
+  },
+  {
+    reason:
+      'Watches of files: they tell what other sandboxes do with files that all see, and are counted for whoever runs the engine. Programs take ENOSYS for a kernel without them, and look again from time to time.',
+    error: 'ENOSYS',
+    names: ['inotify_init', 'inotify_init1', 'inotify_add_watch', 'inotify_rm_watch'],
   },
   {
     reason:
@@ -235,6 +240,23 @@ const PRCTL = [
   ...[block(0x53564d41), block(0x59616d61)],
 ];
 const PR_SET_SECCOMP = 22;
+/**
+ * Commands of fcntl: descriptors, flags, locks, signals (0 to 17), locks of open files (36 to 38), and of 1024 and above
+ * copies, sizes of pipes, seals and hints. Not here: F_SETLEASE (1024), F_GETLEASE and F_NOTIFY (1026).
+ */
+const FCNTL = [
+  block(0, 16),
+  block(16, 2),
+  block(36, 2),
+  block(38),
+  block(1027),
+  block(1028, 4),
+  block(1032, 8),
+];
+const NO_FCNTL = [1024, 1025, 1026];
+/** Bits of the flags of mmap (3) and memfd_create (1) by which memory is made of the machine's huge pages. */
+const MAP_HUGETLB = 0x40000;
+const MFD_HUGETLB = 0x4;
 /** Whom setpriority and ioprio_set mean; a process group or a user would take the first process in. */
 const PRIO_PROCESS = 0;
 const IOPRIO_WHO_PROCESS = 1;
@@ -304,6 +326,32 @@ export const LIMITED = [
     rules: [
       ...PRCTL.map((option) => ({ allow: [inBlock(0, option)] })),
       { error: 'EINVAL', when: [int(0, PR_SET_SECCOMP)] },
+    ],
+  },
+  {
+    reason:
+      'Huge pages are a store of the machine, set aside for its own programs, and no limit of a container counts them. Programs take ENOMEM for an empty store.',
+    names: ['mmap', 'mmap2'],
+    rules: [
+      { allow: [isMasked(3, MAP_HUGETLB, 0)], excludes: S390 },
+      { error: 'ENOMEM', when: [isMasked(3, MAP_HUGETLB, MAP_HUGETLB)], excludes: S390 },
+      // Its arguments lie in memory there.
+      { allow: [], includes: S390 },
+    ],
+  },
+  {
+    reason: 'Memory files can be executed, as nothing in a writable mount can, and no tmpfs bounds them.',
+    names: ['memfd_create'],
+    rules: [],
+    compat: [{ allow: [isMasked(1, MFD_HUGETLB, 0)] }],
+  },
+  {
+    reason:
+      'fcntl without leases, which hold up other programs that open the file, and without word of what happens in a folder.',
+    names: ['fcntl', 'fcntl64'],
+    rules: [
+      ...FCNTL.map((command) => ({ allow: [inBlock(1, command)] })),
+      ...NO_FCNTL.map((command) => ({ error: 'EINVAL', when: [int(1, command)] })),
     ],
   },
   {

@@ -98,7 +98,7 @@ export type SandboxSpec = {
   readonly pids: number;
   readonly cpus: number | undefined;
   readonly ulimits: ReadonlyArray<{
-    readonly name: 'nofile' | 'nproc' | 'core' | 'fsize' | 'memlock' | 'data' | 'cpu';
+    readonly name: 'nofile' | 'nproc' | 'core' | 'fsize' | 'memlock' | 'data' | 'cpu' | 'sigpending';
     readonly limit: number;
   }>;
   /** The engine itself ends the container after this long, even when the bridge is gone (podman; docker has no such switch). */

@@ -34,7 +34,8 @@ NUMBERS = {
     "socket": (41, 198), "socketpair": (53, 199), "setsockopt": (54, 208), "setpriority": (141, 140),
     "sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "prctl": (157, 167),
     "sched_setaffinity": (203, 122), "ioprio_set": (251, 30), "prlimit64": (302, 261),
-    "sched_setattr": (314, 274), "seccomp": (317, 277),
+    "sched_setattr": (314, 274), "seccomp": (317, 277), "fcntl": (72, 25), "timer_create": (222, 107),
+    "inotify_init": (253, None), "mmap": (9, 222), "inotify_init1": (294, 26),
     "mount_setattr": (442, 442), "quotactl_fd": (443, 443), "memfd_secret": (447, 447),
 }  # fmt: skip
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000

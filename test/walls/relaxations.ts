@@ -70,6 +70,7 @@ export const relaxations = {
   'id map': NO_ID_MAP,
   'core limit': replaced(/^--ulimit=core=.*/, '--ulimit=core=-1:-1'),
   'file limit': replaced(/^--ulimit=nofile=.*/, '--ulimit=nofile=8192:8192'),
+  'signal limit': without('--ulimit=sigpending='),
   'size limit': without('--ulimit=fsize='),
   'process limit': all(
     replaced(/^--ulimit=nproc=.*/, '--ulimit=nproc=2000:2000'),

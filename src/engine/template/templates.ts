@@ -191,8 +191,7 @@ export class Templates implements OtherLaunch {
 }
 
 /**
- * Everything in which sandboxes differ that one template cannot be for both. Users are drawn where processes are counted by them,
- * and one's id is not in the template's map unless somebody outside is that user.
+ * Everything in which sandboxes differ that one template cannot be for both. Users are drawn by lot, and an owner's id is not in the template's map unless somebody outside is that user.
  */
 function profileOf({ name: _, labels: __, user, ...spec }: SandboxSpec): string {
   return JSON.stringify(spec.owner === undefined ? spec : { ...spec, user });

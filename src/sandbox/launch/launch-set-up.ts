@@ -333,17 +333,20 @@ export async function engineToSweepWith(context: LaunchContext, signal: AbortSig
 const OWN_UID = { first: 20_001, count: 40_000 } as const;
 
 /**
- * Without a pids cgroup processes are counted per user id, by older kernels across containers: one container's would
- * then be another's. Ids are drawn, so that other bridges need not be asked which are free.
+ * A kernel counts some things per user id, across containers: descriptors under way between processes, what is watched by
+ * epoll, pages of pipes, and without a pids cgroup processes; what one sandbox has taken, another would lack. Ids are drawn, so
+ * that other bridges need not be asked which are free. An engine without a map gives ids of the machine's own users, so that
+ * there they are drawn for processes alone.
  */
 function userFor(
   { explicitlySet, containerUser }: Settings,
   { volumes }: SandboxProfile,
-  enforcement: Enforcement | undefined,
+  choice: Partial<Pick<EngineChoice, 'ids' | 'enforcement'>> = {},
 ): string {
   // A call leaves files on a volume for the next call, which therefore is the same user.
   const isOthers = explicitlySet.has('MCP_BRIDGE_CONTAINER_USER') || volumes.length > 0;
-  if (isOthers || enforcement?.pids !== 'rlimit') return containerUser;
+  const isMapped = choice.ids === 'rootless' || choice.ids === 'userns-mapped';
+  if (isOthers || !(isMapped || choice.enforcement?.pids === 'rlimit')) return containerUser;
   const id = OWN_UID.first + randomInt(OWN_UID.count);
   return `${id}:${id}`;
 }
@@ -363,7 +366,7 @@ export function specOn(
     ...files,
     apparmor: settings.apparmor,
     name: `mcp-sandbox-bridge-${instance}-${name}`,
-    user: data?.user ?? userFor(settings, kind, choice?.enforcement),
+    user: data?.user ?? userFor(settings, kind, choice),
     enforcement: choice?.enforcement,
     networkMode,
     cores: availableParallelism(),

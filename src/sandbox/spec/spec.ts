@@ -59,7 +59,7 @@ const tmpfsWith = (workdir: string): SandboxSpec['tmpfs'] => [
 const SHM_MB = 16;
 /** Files of /proc in which the kernel tells of its machine, of how it was started and built, and of the work of others. */
 const HOST_FILES = [
-  ...['bus', 'cmdline', 'config.gz', 'diskstats', 'driver', 'fs', 'interrupts', 'iomem', 'ioports'],
+  ...['bus', 'cmdline', 'config.gz', 'diskstats', 'driver', 'fs', 'interrupts', 'iomem', 'ioports', 'locks'],
   ...['irq', 'key-users', 'modules', 'partitions', 'pressure'],
   ...['schedstat', 'softirqs', 'sys/kernel/random/boot_id', 'tty', 'zoneinfo'],
 ].map((name) => `/proc/${name}`);
@@ -72,6 +72,8 @@ export const writableIn = ({ tmpfs }: Pick<SandboxSpec, 'tmpfs'>): string[] => [
 ];
 /** Writable folders of a sandbox of `run_python`. */
 export const WRITABLE = writableIn({ tmpfs: tmpfsWith(DEFAULT_WORKDIR) });
+/** More than programs have timers; a machine gives a user some four for each MB of its memory. */
+const MOST_PENDING_SIGNALS = 256;
 /** Bytes that glibc reserves for each thread's stack; they count as data although hardly any of them are ever touched. */
 const THREAD_STACK_BYTES = 8 * MB_BYTES;
 
@@ -102,6 +104,13 @@ const largestMb = (kind: SandboxProfile): number =>
 
 const writesToDisk = ({ volumes, data }: SandboxProfile): boolean =>
   volumes.length > 0 || data.some(({ isWritable }) => isWritable);
+
+/**
+ * Terminals are counted across all containers of a machine, which have some 3,000 together. A kernel of the sandbox's own counts
+ * its own.
+ */
+const terminals = ({ ociRuntime }: SandboxProfile): readonly string[] =>
+  ociRuntime === undefined ? ['/dev/pts'] : [];
 
 const STAT = '/proc/stat';
 /** No file of ours can take its place there. Node ends where it finds no line in it, so its programs see the machine's own. */
@@ -195,7 +204,10 @@ const withheldFromGuest = ({ kind, harnessDir, areInImage }: SpecInputs) =>
   ({
     // /sys tells of the host's hardware and holds the cgroup files; POSIX queues are memory that no limit counts. What the
     // host is made of, how it was started and built, and what its other programs make it do is none of the guest's business.
-    masked: ['/sys', '/dev/mqueue', ...HOST_FILES, ...(areInImage === true ? maskedElsewhere(kind) : [])],
+    masked: [
+      ...['/sys', '/dev/mqueue', ...terminals(kind), ...HOST_FILES],
+      ...(areInImage === true ? maskedElsewhere(kind) : []),
+    ],
     // /proc/stat tells of the host's work, too; but programs count the processors in that file.
     replaced: areInImage === true ? [] : [{ source: join(harnessDir, STAT_FILE), target: STAT }],
     // Proxy variables carry credentials, and both engines hand them on unasked.
@@ -229,6 +241,9 @@ function limits(inputs: SpecInputs) {
       { name: 'nofile', limit: 1024 },
       // Counts per user id: the fallback where the engine has no pids cgroup.
       { name: 'nproc', limit: kind.pids },
+      // Signals that wait and timers: each is memory, and they are counted for whoever runs the engine as well, who would
+      // have none left.
+      { name: 'sigpending', limit: MOST_PENDING_SIGNALS },
       // No file outgrows the largest place there is; a sparse one would seem to.
       { name: 'fsize', limit: largestMb(kind) * MB_BYTES },
       // Processor time per process, for what outlives every other clock: all processors, from start to end.

@@ -73,6 +73,32 @@ export const pairAttacks: readonly Pair[] = [
     { gvisor: 'its kernel keeps keys for each process' },
   ),
   pair(
+    'descriptors under way',
+    'Finds that no descriptor can be sent any more, since another run has sent as many as one user may.',
+    [],
+    py`
+      import array, socket
+      left = []
+      try:
+          while len(left) < 100:
+              left.append(socket.socketpair())
+              for _ in range(20):
+                  left[-1][0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * 200))])
+      except OSError:
+          pass
+    `,
+    py`
+      import array, socket
+      one, other = socket.socketpair()
+      try:
+          one.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0]))])
+      except OSError as error:
+          return str(error)
+      raise Held("one was sent")
+    `,
+    { gvisor: 'its kernel has descriptors of its own' },
+  ),
+  pair(
     'an abstract socket',
     'Connects to a socket of another run that has no file.',
     [],

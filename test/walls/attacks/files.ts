@@ -103,6 +103,23 @@ const writes: readonly Probe[] = [
   ),
 ];
 
+const locks = probe(
+  'locks of the machine',
+  'Takes a lock, and reads the list of all locks, in which it finds those of other programs, too.',
+  ['masks'],
+  py`
+    import fcntl
+    kept = open("/tmp/locked", "w")
+    fcntl.flock(kept, fcntl.LOCK_EX)
+    with open("/proc/locks") as file:
+        lines = file.readlines()
+    if not lines:
+        raise Held("empty")
+    return f"{len(lines)} locks"
+  `,
+  { gvisor: OWN_KERNEL },
+);
+
 const programs: readonly Probe[] = WRITABLE.flatMap((folder) => [
   probe(
     `run from ${folder}`,
@@ -296,4 +313,4 @@ const host: readonly Probe[] = [
   ),
 ];
 
-export const fileAttacks: readonly Probe[] = [...writes, ...programs, loader, ...kernelFiles, ...host];
+export const fileAttacks: readonly Probe[] = [...writes, ...programs, loader, locks, ...kernelFiles, ...host];

@@ -77,6 +77,56 @@ const filters: readonly Probe[] = [
   ),
 ];
 
+const WATCH = (command: string): string => py`
+  kept = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
+  return f"{syscall('fcntl', kept, ${command}, 1)}"
+`;
+
+const watches: readonly Probe[] = [
+  ...['inotify_init', 'inotify_init1'].map((call) =>
+    probe(
+      `watches of files by ${call}`,
+      'Watches what happens to files; each watcher is counted for whoever runs the engine.',
+      ['seccomp'],
+      `return f"{syscall('${call}', 0)}"`,
+    ),
+  ),
+  ...['1026', `1026 | ${HIGH}`].map((command) =>
+    probe(
+      `word of what happens in a folder, command ${command.replace(HIGH, '2^32')}`,
+      'Asks to be told what happens in a folder that other sandboxes see, too.',
+      ['seccomp'],
+      WATCH(command),
+    ),
+  ),
+  ...['1024', `1024 | ${HIGH}`].map((command) =>
+    probe(
+      `a lease, command ${command.replace(HIGH, '2^32')}`,
+      'Takes a lease on a file, which holds up whoever opens it.',
+      ['seccomp'],
+      py`
+        kept = os.open("/tmp/lease", os.O_RDWR | os.O_CREAT, 0o600)
+        return f"{syscall('fcntl', kept, ${command}, 1)}"
+      `,
+    ),
+  ),
+];
+
+const hugePages = probe(
+  'huge pages',
+  'Asks for memory out of the store of huge pages that the machine has set aside for its own programs.',
+  ['seccomp'],
+  py`
+    try:
+        return f"{syscall('mmap', 0, 4096, 3, 0x22 | 0x40000 | 63 << 26, -1, 0)}"
+    except OSError as error:
+        # Pages of a size that no machine has, so that nothing is taken: the kernel has been asked.
+        if error.errno == errno.EINVAL:
+            return "asked"
+        raise
+  `,
+);
+
 const ABSENT = '[errno.EPROTONOSUPPORT, errno.ESOCKTNOSUPPORT, errno.EAFNOSUPPORT]';
 
 /** The profile answers as a kernel does that has no such protocol, so only a kernel that has it can show the way open. */
@@ -160,4 +210,11 @@ const largerBuffers = ['7', '8', `7 | ${HIGH}`].map((option) =>
   ),
 );
 
-export const kernelMemoryAttacks: readonly Probe[] = [...filters, ...protocols, kernelTls, ...largerBuffers];
+export const kernelMemoryAttacks: readonly Probe[] = [
+  ...filters,
+  ...watches,
+  hugePages,
+  ...protocols,
+  kernelTls,
+  ...largerBuffers,
+];

@@ -130,6 +130,26 @@ export const processAttacks: readonly Probe[] = [
     { gvisor: 'its kernel writes no cores' },
   ),
   probe(
+    'timers of the engine’s user',
+    'Makes 1,000 timers, which are counted for whoever runs the engine, too.',
+    ['signal limit'],
+    py`
+      made = ctypes.c_int()
+      silent = (ctypes.c_int * 16)(0, 0, 0, 1)
+      for _ in range(1000):
+          syscall("timer_create", 1, silent, ctypes.byref(made))
+      return "1,000 timers"
+    `,
+    { gvisor: 'its kernel counts timers of its own' },
+  ),
+  probe(
+    'a terminal',
+    'Makes a terminal; all containers of a machine have some 3,000 together.',
+    ['masks'],
+    'return f"descriptors {os.openpty()}"',
+    { gvisor: 'its kernel has terminals of its own' },
+  ),
+  probe(
     'more descriptors',
     'Opens 2,000 descriptors after raising the limit as far as it goes.',
     ['file limit'],
