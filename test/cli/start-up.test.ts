@@ -28,16 +28,15 @@ const loadedAtStart = [MAIN, join(BUNDLE, 'main.cjs'), ...imported(join(BUNDLE, 
 
 /** Parts of which a start has the words and the decision whether they are needed, and no more. */
 const NOT_AT_START = [
-  /^src\/(?:code-exec|engine|hosts\/install|sandbox|service)\//,
-  /^src\/watch\/(?!events\.ts$)/,
+  /^src\/(?:engine|service|watch)\/(?!events\.ts$|images\/)/,
   /^src\/cli\/figures\/(?!start-figures\.ts$)/,
   /\/(?:prompts|replayed-slot|notices)\.ts$/,
+  /^node_modules\/(?:@kubernetes\/|ws\/|jose\/|execa\/|minisearch\/|yaml\/)/,
 ];
 /** Parts that a bridge over stdio loads only where somebody uses them: its heart is loaded a moment after the list of tools. */
 const NOT_IN_IDLE = [
-  /^src\/(?:code-exec|service)\//,
+  /^src\/(?:service|watch)\/(?!events\.ts$|windows\/)/,
   /^src\/engine\/kubernetes\/(?!driver|kubernetes-engine|pod-container|runtime-class)/,
-  /^src\/watch\/(?!events\.ts$)/,
   /^src\/cli\/figures\/(?!start-figures\.ts$)/,
   /^node_modules\/(?:@kubernetes\/|ws\/|jose\/|execa\/|yaml\/)/,
 ];
