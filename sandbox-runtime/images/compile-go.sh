@@ -42,6 +42,30 @@ in_image env GOCACHE=/tmp/check/cache go build -x -o /tmp/check/main /tmp/check/
 }
 test "$(grep -c '/compile ' tmp/check/commands)" = 1
 test "$(chroot . /tmp/check/main)" = OK
+
+# How a program of one file is compiled and linked without the go command (harness/go_program.py). What it may import is the
+# standard library, but for what only the library itself may.
+alone=$cache/alone
+mkdir ".$alone"
+in_image env GOCACHE=/tmp/check/cache sh -c \
+  'cd /tmp/check && go mod init main && go build -mod=mod -ldflags=-w -x -o main .' 2>tmp/check/commands
+in_image go list -export -f '{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}' std >".$alone/all"
+grep -v -E '^packagefile (vendor/|internal/|[^=]*/internal[/=])' ".$alone/all" >".$alone/importable"
+grep '^modinfo ' tmp/check/commands >>".$alone/all"
+language=$(grep -o -m 1 -E -e '-lang=go[0-9.]+' tmp/check/commands)
+tools=$(in_image go env GOTOOLDIR)
+cat >".$alone/plan.json" <<JSON
+{
+  "flags": "$(in_image printenv GOFLAGS)",
+  "goroot": "$(in_image go env GOROOT)",
+  "module": "$(sed -z 's/\n/\\n/g' tmp/check/go.mod)",
+  "compile": [
+    "$tools/compile", "-p=main", "$language", "-complete", "-dwarf=false", "-nolocalimports", "-pack",
+    "-goversion=$(in_image go env GOVERSION)", "-importcfg=$alone/importable"
+  ],
+  "link": ["$tools/link", "-buildmode=exe", "-w", "-importcfg=$alone/all"]
+}
+JSON
 rm -rf tmp/check tmp/.config
 
 # No build of the image is to differ from another: when an entry was made stands in its last column.

@@ -1,6 +1,6 @@
 // What the built program loads before it has listed its tools: hosts start it often and wait for that. Here it has nothing else.
 
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
@@ -25,6 +25,28 @@ function imported(file: string, found = new Set<string>()): Set<string> {
 
 const BUNDLE = join(ROOT, 'dist/bundle');
 const loadedAtStart = [MAIN, join(BUNDLE, 'main.cjs'), ...imported(join(BUNDLE, 'serve.cjs'))];
+
+/** Parts of which a start has the words and the decision whether they are needed, and no more. */
+const NOT_AT_START = [
+  /^src\/(?:engine|service|watch)\/(?!events\.ts$|images\/)/,
+  /^src\/cli\/figures\/(?!start-figures\.ts$)/,
+  /\/(?:prompts|replayed-slot|notices)\.ts$/,
+  /^node_modules\/(?:@kubernetes\/|ws\/|jose\/|execa\/|minisearch\/|yaml\/)/,
+];
+/** Parts that a bridge over stdio loads only where somebody uses them: its heart is loaded a moment after the list of tools. */
+const NOT_IN_IDLE = [
+  /^src\/(?:service|watch)\/(?!events\.ts$|windows\/)/,
+  /^src\/engine\/kubernetes\/(?!driver|kubernetes-engine|pod-container|runtime-class)/,
+  /^src\/cli\/figures\/(?!start-figures\.ts$)/,
+  /^node_modules\/(?:@kubernetes\/|ws\/|jose\/|execa\/|yaml\/)/,
+];
+
+/** Sources of what is in these files, by their paths in the repository. */
+const sourcesIn = (files: Iterable<string>): string[] =>
+  [...files]
+    .filter((file) => existsSync(`${file}.map`))
+    .flatMap((file) => (JSON.parse(readFileSync(`${file}.map`, 'utf8')) as { sources: string[] }).sources)
+    .map((source) => source.replace(/^(?:\.\.\/)+/, ''));
 
 /** A package in which there is nothing but what a start needs. */
 function startOnly(): string {
@@ -74,6 +96,16 @@ it('loads few files and little code', () => {
   // That there is a bound at all shows in what is left for later.
   const all = readdirSync(BUNDLE).filter((name) => name.endsWith('js'));
   expect(all.length).toBeGreaterThan(loadedAtStart.length);
+});
+
+it.each([
+  ['a start', 'serve.cjs', NOT_AT_START],
+  ['an idle bridge', 'bridge.cjs', NOT_IN_IDLE],
+] as const)('loads no part in %s that others than its user would pay for', (_when, first, unwanted) => {
+  const sources = sourcesIn(imported(join(BUNDLE, first)));
+  // That sources are seen at all.
+  expect(sources).toContain('src/base/errors.ts');
+  expect(sources.filter((source) => unwanted.some((part) => part.test(source)))).toEqual([]);
 });
 
 describe.each(MODES)('an agent, mode %j', (mode) => {

@@ -131,6 +131,27 @@ describe.runIf(isBuilt('go'))(title, () => {
     expect((await execute(watcher)).text).toContain('OK 1 <nil> true');
   });
 
+  it('makes a program of one file without the go command, which says of itself what it would say otherwise', async () => {
+    const about = `_, err := os.Stat(os.Getenv("GOCACHE") + "/alone/plan.json")
+       id, _ := exec.Command(runtime.GOROOT() + "/pkg/tool/linux_" + runtime.GOARCH + "/buildid", "/build/main").Output()
+       info, _ := debug.ReadBuildInfo()
+       // Only the go command gives what it builds an id.
+       fmt.Println(err == nil, len(strings.TrimSpace(string(id))) > 0)
+       fmt.Println(strings.ReplaceAll(info.String(), "\\n", ";"))`;
+    const code = program('"fmt"; "os"; "os/exec"; "runtime"; "runtime/debug"; "strings"', about);
+    const [alone, built] = await Promise.all([
+      execute(code),
+      execute(code, { additional_files: [file('more.go', 'package main\n')] }),
+    ]);
+    const [, saysHow, hasId] = /(true|false) (true|false)/.exec(alone.text) ?? [];
+    // An image that was built before it could say how has every program built by the go command.
+    expect(hasId).toBe(String(saysHow !== 'true'));
+    expect(built.text).toContain(`${saysHow} true`);
+    const facts = ({ text }: { readonly text: string }) => /^go\t?.*path\tmain;.*$/m.exec(text)?.[0];
+    expect(facts(alone)).toMatch(/-ldflags=-w/);
+    expect(facts(alone)).toBe(facts(built));
+  });
+
   it('builds side by side, each in its own place', async () => {
     const numbers = [1, 2, 3, 4, 5, 6];
     const answers = await Promise.all(

@@ -2,13 +2,20 @@
 // as a promise, since a container is there from the moment its start was asked for.
 
 import { PassThrough, Writable } from 'node:stream';
+import { messageOf } from '../../base/errors.js';
 import { onExit } from '../../base/process/process-group.js';
 import type { Container, ContainerExit, EngineOptions, SandboxSpec } from '../engine.js';
 import type { Cluster, RunningPod } from './cluster.js';
-import { inOneLine } from './pod-state.js';
 
 /** The reason of a loss is asked for once, and a cluster that does not answer is one. */
 const WHY_WITHIN_MS = 5_000;
+
+/** As in pod-state.ts, which has been loaded by then: every bridge loads this file, whatever its engine is. */
+const inOneLine = (thrown: unknown): Promise<string> =>
+  import('./pod-state.js').then(
+    (state) => state.inOneLine(thrown),
+    () => messageOf(thrown),
+  );
 
 export class PodContainer implements Container {
   readonly name: string;
@@ -69,7 +76,7 @@ export class PodContainer implements Container {
       const isLost = exit.code === undefined || exit.code === 0;
       if (isLost && !this.#closing.signal.aborted) await this.#sayWhyLost();
     } catch (thrown) {
-      if (!this.#closing.signal.aborted) this.stderr.write(`${inOneLine(thrown)}\n`);
+      if (!this.#closing.signal.aborted) this.stderr.write(`${await inOneLine(thrown)}\n`);
       exit = { code: 1, signal: undefined };
     }
     this.#hasEnded = true;

@@ -149,6 +149,8 @@ const go: Language = {
       steps: [
         // A package that is not there is to be looked for, which says best that it cannot be. No debugger needs DWARF.
         // Four compilers at once, each with its threads, stay far below the limit of processes on any host.
+        // Where our image says how, a program of one file is made without the go command (harness/go_program.py), with these flags
+        // (sandbox-runtime/images/compile-go.sh).
         ['go', 'build', '-mod=mod', '-ldflags=-w', '-p=4', '-o', '/build/main', '{folder}'],
         ['/build/main', '{args}'],
       ],
