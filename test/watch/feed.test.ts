@@ -66,7 +66,8 @@ const ended = (run: string) => ({
 const code = (run: string, text = 'print("s3cret-value")') => ({ type: 'run.code', run, code: text });
 const output = (run: string, stdout = 'out s3cret-value') => ({
   ...{ type: 'run.output', run, stdout, stderr: '', result: undefined, error: undefined },
-  ...{ files: ['a.txt'], pictures: [{ kind: 'png', data: 'cGljdHVyZQ==' }] },
+  ...{ files: ['a.txt'], texts: [{ name: 'a.txt', text: 'in it s3cret-value' }] },
+  ...{ pictures: [{ kind: 'png', data: 'cGljdHVyZQ==' }] },
 });
 
 describe('a bridge and its page', () => {
@@ -98,6 +99,7 @@ describe('a bridge and its page', () => {
       stdout: 'out [SECRET]',
       stderr: '',
       files: ['a.txt'],
+      texts: [{ name: 'a.txt', text: 'in it [SECRET]' }],
       pictures: [{ kind: 'png', data: 'cGljdHVyZQ==' }],
     });
     expect(await bridges.recorded('b')).toBeNull();

@@ -68,7 +68,14 @@ function everything(): Sources & { readonly history: History } {
         yield* runs;
       },
       run: (id) => runs.find(({ seen }) => seen.run === id),
-      recorded: async (run) => ({ code: `code of ${run}`, stdout: '', stderr: '', files: [], pictures: [] }),
+      recorded: async (run) => ({
+        code: `code of ${run}`,
+        stdout: '',
+        stderr: '',
+        files: [],
+        texts: [],
+        pictures: [],
+      }),
     },
     questions: () =>
       [undefined, ANN, BEN].map((principal) => ({
@@ -81,6 +88,9 @@ function everything(): Sources & { readonly history: History } {
         ...{ handle: `s-${at}`, name: 'figures', client: 'agent 1', createdAt: '', lastCallAt: '' },
         ...{ calls: 1, memoryLimitBytes: 1, owner: principal, end: async () => {} },
       })),
+    filesOf: async ({ run }) => [
+      { name: `file of ${run}`, mimeType: 'text/plain', sizeBytes: 1, read: async () => undefined },
+    ],
   };
 }
 
@@ -106,6 +116,13 @@ describe('a principal', () => {
   it('reads code and output of their own runs alone', async () => {
     expect(await own().bridges.recorded('now-1')).toMatchObject({ code: 'code of now-1' });
     for (const id of ['now-0', 'now-2', 'old-0']) expect(await own().bridges.recorded(id), id).toBeNull();
+  });
+
+  it('is given files of their own runs alone', async () => {
+    const { filesOf } = own();
+    expect(await filesOf({ run: 'now-1', principal: ANN })).toMatchObject([{ name: 'file of now-1' }]);
+    expect(await filesOf({ run: 'now-2', principal: BEN })).toEqual([]);
+    expect(await filesOf({ run: 'now-0' })).toEqual([]);
   });
 
   it('has sums of the tools of their own calls', () => {

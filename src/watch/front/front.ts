@@ -13,6 +13,7 @@ import { cookiesOf, FrontKeys, loginCookie, loginSecret, type Visit } from './ke
 import { LiveStreams } from './live-streams.js';
 import { formFields, onlyValue, refusalOf } from './own-requests.js';
 import { plainPage } from './plain-page.js';
+import { fileHeaders, shownFile } from './run-files.js';
 import type {
   Changed,
   ShownEnd,
@@ -22,7 +23,14 @@ import type {
   ShownSession,
   ViewName,
 } from './shown.js';
-import { type AnswerableQuestion, type PastQuestion, partFor, type Sources, type Viewer } from './sources.js';
+import {
+  type AnswerableQuestion,
+  type PastQuestion,
+  partFor,
+  type RunFile,
+  type Sources,
+  type Viewer,
+} from './sources.js';
 
 /** How often is looked for changes while a page is open: bridges, the audit, questions, sessions. */
 const LOOK_EVERY_MS = 500;
@@ -201,6 +209,7 @@ export class WatchFront implements Disposable {
       return;
     }
     if (name === 'plain') return this.#sendPlain(response, 200, view);
+    if (name === 'file') return await this.#sendFile(response, searchParams, view);
     const shown = await this.#show(name, searchParams, view);
     if (shown === undefined) return say(response, 404, 'There is nothing here.');
     send(response, 'application/json', JSON.stringify(shown));
@@ -212,6 +221,24 @@ export class WatchFront implements Disposable {
     const open = this.#shownQuestions(view);
     const text = plainPage({ open, ended: view.sources.ended().map(shownEnd), notice: said });
     send(response, 'text/html', text, status);
+  }
+
+  /** The bytes of a file: whatever it is, it is saved and never shown by the browser itself. */
+  async #sendFile(response: ServerResponse, params: URLSearchParams, view: Watched): Promise<void> {
+    const name = params.get('name') ?? '';
+    const files = await this.#filesOf(params, view);
+    const content = await files?.find((file) => file.name === name)?.read();
+    if (content === undefined) return say(response, files === undefined ? 404 : 410, FILE_GONE);
+    response.writeHead(200, { ...HEADERS, ...fileHeaders(name), 'content-length': content.length });
+    response.end(content);
+  }
+
+  /** Files of the run that is asked for; undefined where this viewer has no such run. */
+  async #filesOf(params: URLSearchParams, { sources }: Watched): Promise<readonly RunFile[] | undefined> {
+    sources.readAudit();
+    const id = params.get('run') ?? '';
+    const found = sources.history.run(id, sources.bridges.run(id));
+    return found && (await sources.filesOf(found.seen));
   }
 
   #shownQuestions({ visit, sources }: Watched): readonly ShownQuestion[] {
@@ -298,6 +325,7 @@ export class WatchFront implements Disposable {
       readAudit();
       return history.verdicts(bridges.runs());
     }
+    if (name === 'files') return (await this.#filesOf(params, view))?.map(shownFile);
     if (name !== 'run') return undefined;
     readAudit();
     const id = params.get('run') ?? '';
@@ -357,6 +385,8 @@ export class WatchFront implements Disposable {
 type Form = { readonly id: string; readonly token: string; readonly fields: URLSearchParams };
 type FormEnd = { readonly status: number; readonly says: string };
 
+const FILE_GONE =
+  'This file is not kept any more. Files of runs are kept for a time, and the oldest make room for new ones (MCP_BRIDGE_KEEP_SECONDS, MCP_BRIDGE_KEEP_MB).';
 const TOO_LATE = 'Your answer came too late, and changes nothing.';
 
 function tooLate({ ended }: Sources, id: string): string {

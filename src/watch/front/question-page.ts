@@ -97,6 +97,7 @@ const sourcesOf = (source: PostedQuestions): Sources => ({
         state.at === 'open' ? [] : [{ question, why: state.why, atMs: state.sinceMs }],
       ),
   sessions: () => [],
+  filesOf: async () => [],
 });
 
 const answerable = (

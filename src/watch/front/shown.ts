@@ -25,6 +25,14 @@ export type ShownRun = {
   readonly recorded: Recorded | null;
 };
 
+/** A file that a run has left, and that can be saved from the page. */
+export type ShownFile = {
+  readonly name: string;
+  readonly bytes: number;
+  /** As which kind of content the page shows it; absent where it can only be saved. */
+  readonly shows?: 'text' | Recorded['pictures'][number]['kind'];
+};
+
 /** A question that waits; `token` goes with its answer. */
 export type ShownQuestion = {
   readonly id: string;

@@ -54,6 +54,8 @@ const recorded = z.object({
   result: z.string().optional(),
   error: z.string().optional(),
   files: z.array(z.string()),
+  /** Files whose text is here, since they are kept nowhere else. */
+  texts: z.array(z.object({ name: z.string(), text: z.string() })).default([]),
   /** `data` is base64. */
   pictures: z.array(z.object({ kind: z.enum(['png', 'jpeg', 'gif', 'webp']), data: z.string() })).default([]),
 });
