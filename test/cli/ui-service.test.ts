@@ -71,8 +71,7 @@ describe('the page of a bridge over HTTP', () => {
     expect((await own.see(`run?run=${bens}`)).status).toBe(404);
     expect((await own.see(`run?run=${anns[0]?.run}`)).status).toBe(200);
     // Of the bridge ann is told her servers, and nothing of the process.
-    const { bridges } = (await own.data('now')) as { bridges: unknown[] };
-    expect(bridges).toEqual([{ servers: [expect.objectContaining({ name: 'box' })] }]);
+    expect(await own.data('bridges')).toEqual([{ servers: [expect.objectContaining({ name: 'box' })] }]);
     expect((await own.data('verdicts')) as unknown[]).toMatchObject([{ is: 'allowed', run: anns[0]?.run }]);
     expect(await own.data('tools')).toMatchObject({ tools: [{ calls: 1 }] });
 

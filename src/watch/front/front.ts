@@ -167,8 +167,9 @@ export class WatchFront implements Disposable {
     const seen = {
       questions: JSON.stringify([asked, ended().map(({ question }) => question.id)]),
       sessions: JSON.stringify(sessions().map(({ end: _end, ...session }) => session)),
-      runs: `${history.versionOf()} ${bridges.version}`,
-      now: `${bridges.version} ${asked.join()}`,
+      runs: `${history.versionOf()} ${bridges.versionOf()}`,
+      bridges: bridges.factsVersionOf(),
+      now: `${bridges.versionOf()} ${bridges.facts.length} ${asked.join()}`,
     };
     const changed = (Object.keys(seen) as Changed[number][]).filter((key) => seen[key] !== view.seen?.[key]);
     if (changed.length > 0) live.tell(JSON.stringify(changed));
@@ -304,6 +305,7 @@ export class WatchFront implements Disposable {
     const { visit, sources } = view;
     const { bridges, history, readAudit, sessions } = sources;
     if (name === 'now') return await shownNow(sources);
+    if (name === 'bridges') return bridges.facts;
     if (name === 'questions') return this.#shownQuestions(view);
     if (name === 'ended') return sources.ended().map(shownEnd);
     if (name === 'sessions')
@@ -404,7 +406,7 @@ async function shownNow({ bridges, questions }: Sources): Promise<ShownNow> {
     recorded: seen.isRecorded ? await bridges.recorded(seen.run) : null,
   });
   return {
-    bridges: bridges.facts,
+    bridges: bridges.facts.length,
     running: await Promise.all(running.map(withCode)),
     questions: questions().length,
   };

@@ -45,10 +45,8 @@ export type RunFile = Pick<SurveyedFile, 'name' | 'mimeType' | 'sizeBytes'> & {
 export type Sources = {
   /** Views that there is something for, in the order in which they are offered. */
   readonly views: readonly ViewName[];
-  readonly bridges: Pick<SeenBridges, 'recorded' | 'run' | 'runs'> & {
+  readonly bridges: Pick<SeenBridges, 'factsVersionOf' | 'recorded' | 'run' | 'runs' | 'versionOf'> & {
     readonly facts: readonly ShownBridge[];
-    /** Another one after each change. */
-    readonly version: number | string;
   };
   readonly history: Pick<History, 'list' | 'run' | 'tools' | 'verdicts' | 'versionOf'>;
   /** Has the history take what the audit has got since the last look. */
@@ -87,9 +85,8 @@ function ownPartOf(
       get facts() {
         return ownFacts();
       },
-      get version() {
-        return JSON.stringify([[...ownRuns()].map(({ seen }) => seen), ownFacts()]);
-      },
+      versionOf: () => bridges.versionOf(principal),
+      factsVersionOf: () => bridges.factsVersionOf(principal),
       runs: ownRuns,
       run: (id) => [bridges.run(id)].find((one) => isOwn(one?.seen)),
       recorded: async (id) => (isOwn(bridges.run(id)?.seen) ? await bridges.recorded(id) : null),

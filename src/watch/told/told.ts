@@ -112,6 +112,8 @@ const facts = z.object({
 /** Messages of a bridge. */
 export const told = z.discriminatedUnion('is', [
   z.object({ is: z.literal('facts'), facts }),
+  /** Facts that have changed where no others have: those others are long. */
+  z.object({ is: z.literal('figures'), figures: facts.pick({ memoryBytes: true, sandboxes: true }) }),
   /** A run that began, ended or is remembered. */
   z.object({ is: z.literal('run'), run }),
   z.object({ is: z.literal('call'), run: z.string(), call }),
