@@ -33,8 +33,7 @@ async function everythingOf({ page, address }) {
       () => !(document.querySelector('main')?.textContent ?? 'Loading.').includes('Loading.'),
     );
     all += await page.textContent('main');
-    if (view !== 'bridges')
-      all += await page.evaluate(async (name) => await (await fetch(name)).text(), view);
+    all += await page.evaluate(async (name) => await (await fetch(name)).text(), view);
   }
   return all;
 }

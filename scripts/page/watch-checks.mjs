@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { otherSite, REBOUND } from './checks.mjs';
 import { PAYLOADS } from './payloads.mjs';
-import { furnish } from './watch-stage.mjs';
+import { CHART, furnish } from './watch-stage.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {Awaited<ReturnType<typeof import('./watch-stage.mjs').watchStage>>} Stage */
@@ -25,6 +25,8 @@ export const VIEWS = {
 };
 /** Without those of one thing in a view. */
 export const VIEW_NAMES = Object.keys(VIEWS).filter((view) => !view.includes('/'));
+/** A file that is kept nowhere but in the record. */
+const SMALL = { name: 'out/small.txt', text: 'a few words' };
 /** The page takes no press for so long after something has moved, and a little more. */
 const SETTLED_MS = 1_000;
 
@@ -246,7 +248,8 @@ export const WATCH_CHECKS = [
             code: `c${text}`,
             stdout: `o${text}`,
             stderr: `e${text}`,
-            files: [`f${text}`],
+            files: [`f${text}`, `h${text}`],
+            texts: [{ name: `h${text}`, text: `i${text}` }],
             status: 'error',
           },
           error: { kind: `k${text}`, message: `m${text}` },
@@ -261,6 +264,7 @@ export const WATCH_CHECKS = [
             },
           ],
         });
+        await stage.keep(`r${at}${text}`, `j${text}`, 'text/html', `l${text}`);
         // In the view of what runs now, too.
         const calls = [{ server: `s${text}`, tool: `t${text}`, rule: `u${text}` }];
         const underWay = { server: `s${text}`, tool: `v${text}`, rule: `u${text}` };
@@ -296,7 +300,9 @@ export const WATCH_CHECKS = [
           ran: /** @type {any} */ (globalThis).ran,
         }));
         expectSame(found.names.filter((name) => !allowed.has(name)).join(), '');
-        expectSame(found.links.filter((href) => !href.startsWith('#/')).join(), '');
+        const isOwn = (/** @type {string} */ href) =>
+          /^(?:#\/|file\?run=[\w%*.+-]+&name=[\w%*.+-]+$)/.test(href);
+        expectSame(found.links.filter((href) => !isOwn(href)).join(), '');
         expectSame(found.handlers, 0);
         expectSame(found.scripts, 1);
         expectSame(found.ran, undefined);
@@ -316,7 +322,9 @@ export const WATCH_CHECKS = [
         await page.evaluate((name) => {
           location.hash = `#/runs/${encodeURIComponent(name)}`;
         }, `r${at}${text}`);
-        await page.waitForSelector(`article[aria-label^="Run r${at}"] pre`);
+        await page.waitForSelector(`article[aria-label^="Run r${at}"] .files`);
+        for (const button of await page.locator('.files button').all()) await button.click();
+        await page.waitForFunction(() => document.querySelectorAll('.files pre').length === 2);
         await judge(page);
         // The control: it is there to be read, and what does not show is read as an escape.
         const read = (await page.locator('article').textContent()) ?? '';
@@ -329,6 +337,115 @@ export const WATCH_CHECKS = [
       }
       expectSame(stage.dialogs.join(), '');
       expectSame(stage.strangers.join(), '');
+    },
+  ),
+  checkOf(
+    'a text and a picture of a run are shown, any file is saved, and one that is gone says so',
+    async (stage) => {
+      await stage.run('with-files', {
+        files: ['out/a.csv', 'out/small.txt', 'out/lost.txt'],
+        texts: [SMALL],
+      });
+      await stage.keep('with-files', 'out/a.csv', 'text/csv', 'one,two');
+      await stage.keep('with-files', 'out/chart.png', 'image/png', Buffer.from(CHART, 'base64'));
+      await stage.keep('with-files', 'out/more.zip', 'application/zip', 'PK');
+      const remove = await stage.keep('with-files', 'out/short.txt', 'text/plain', 'not for long');
+      const page = await stage.open('runs/with-files');
+      await page.waitForSelector('.files');
+      const row = (/** @type {string} */ name) => page.locator('.files li', { hasText: name });
+      for (const [name, content] of /** @type {const} */ ([
+        ['out/a.csv', 'one,two'],
+        ['out/small.txt', SMALL.text],
+      ])) {
+        await row(name).locator('button').click();
+        await row(name).locator('pre', { hasText: content }).waitFor();
+        await row(name).locator('button').click();
+        await row(name).locator('pre').waitFor({ state: 'detached' });
+      }
+      await row('out/chart.png').locator('button').click();
+      await page.waitForFunction(() => document.images[0]?.naturalWidth === 360);
+      expectSame(await row('out/more.zip').locator('button').count(), 0);
+      const [saved] = await Promise.all([
+        page.waitForEvent('download'),
+        row('out/more.zip').locator('a').click(),
+      ]);
+      expectSame(saved.suggestedFilename(), 'more.zip');
+      expectSame(readFileSync(await saved.path(), 'utf8'), 'PK');
+      ok((await row('out/lost.txt').textContent())?.includes('not any more'));
+      expectSame((await seriousIn(page)).join('; '), '');
+      await stage.shoot(page, 'files');
+      await remove();
+      stage.expectComplaint();
+      await row('out/short.txt').locator('button').click();
+      await row('out/short.txt').locator('.warn', { hasText: 'not kept any more' }).waitFor();
+      stage.expectComplaint();
+      await row('out/short.txt').locator('a').click();
+      await shows(page, 'not kept any more');
+    },
+  ),
+  checkOf(
+    'no file of a run is a document, script, style, frame or picture of its own in the browser, whatever it says it is',
+    async (stage) => {
+      const script = 'globalThis.ran=1';
+      const hostile = /** @type {const} */ ([
+        ['out/a.html', 'text/html', `<!doctype html><script>${script}</script>`],
+        ['out/a.svg', 'image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg" onload="${script}"/>`],
+        [
+          'out/a.xhtml',
+          'application/xhtml+xml',
+          `<html xmlns="http://www.w3.org/1999/xhtml" onload="${script}"/>`,
+        ],
+        ['out/a.js', 'text/javascript', script],
+        ['out/a.css', 'text/css', 'body{display:none}'],
+        ['out/a.pdf', 'application/pdf', '%PDF-1.7'],
+        ['out/a.png', 'image/png', `<svg xmlns="http://www.w3.org/2000/svg" onload="${script}"/>`],
+        ['out/a.mhtml', 'message/rfc822', 'MIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n<p>it runs'],
+      ]);
+      await stage.run('hostile', {});
+      for (const [name, type, content] of hostile) await stage.keep('hostile', name, type, content);
+      const page = await stage.open('runs/hostile');
+      await page.waitForSelector('.files');
+      const addresses = await page.evaluate(() =>
+        [...document.querySelectorAll('.files a')].map(
+          (link) => /** @type {HTMLAnchorElement} */ (link).href,
+        ),
+      );
+      expectSame(addresses.length, hostile.length);
+      const tries = async (/** @type {string} */ address) => {
+        const tells = (/** @type {HTMLElement} */ element) =>
+          new Promise((resolve) => {
+            element.onload = () => resolve('loaded');
+            element.onerror = () => resolve('refused');
+            document.body.append(element);
+          });
+        const style = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: address });
+        const image = Object.assign(document.createElement('img'), { src: address });
+        const saw = [await tells(style), await tells(image)];
+        saw.push(
+          await import(address).then(
+            () => 'loaded',
+            () => 'refused',
+          ),
+        );
+        return saw.join();
+      };
+      stage.expectComplaint(Number.POSITIVE_INFINITY);
+      for (const address of addresses)
+        expectSame(await page.evaluate(tries, address), 'refused,refused,refused');
+      // As a document of its own, it is saved.
+      for (const address of addresses) {
+        const own = await stage.context.newPage();
+        const saved = own.waitForEvent('download');
+        await own.goto(address).catch(() => {});
+        await (await saved).cancel();
+        expectSame(await own.evaluate(() => document.body.childElementCount), 0);
+        await own.close();
+      }
+      // Whatever the page shows of them is text, and pictures that are none stay empty.
+      for (const button of await page.locator('.files button').all()) await button.click();
+      await page.waitForFunction(() => document.querySelectorAll('.files pre').length === 3);
+      expectSame(await page.evaluate(() => /** @type {any} */ (globalThis).ran), undefined);
+      expectSame(stage.dialogs.join() + stage.strangers.join(), '');
     },
   ),
   checkOf(

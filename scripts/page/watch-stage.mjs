@@ -14,6 +14,7 @@ import { ROOT } from '../bench/stage.mjs';
 const load = (/** @type {string} */ file) => import(pathToFileURL(join(ROOT, 'dist', file)).href);
 const { Feed } = await load('watch/feed/feed.js');
 const { openInbox } = await load('policy/inbox/inbox.js');
+const { KeptFiles } = await load('run/artifacts/kept-files.js');
 const { SessionFiles } = await load('run/sessions/session-file.js');
 const { principalIdOf, TokenFile } = await load('service/access/token-file.js');
 const { drawnLetters } = await load('base/crypto.js');
@@ -40,7 +41,7 @@ function serviceIn(/** @type {string} */ stateDir) {
 }
 
 /** A small chart of bars, as a PNG of 360 by 120 pixels. */
-const CHART = [
+export const CHART = [
   'iVBORw0KGgoAAAANSUhEUgAAAWgAAAB4AQMAAADlivq5AAAABlBMVEUiV3r29fLqg8d7AAAAXUlEQVR42u3KQQrAIAxE0dz/xNmpIIiVNqK7/o',
   'wMgv5n5eSYtHR27WZEPTJLf2XpWLebqP1ZKdp3T+lMut1EPWeQDrJ0oPtwev4E6dcsnVUvo+h4v9V+Mmlp6TtdAQm2rYJXVdvYAAAAAElFTkSu',
   'QmCC',
@@ -52,7 +53,7 @@ const CHART = [
  * @typedef {{
  *   code?: string, stdout?: string, stderr?: string, calls?: readonly { durationMs?: number, [name: string]: unknown }[], status?: string,
  *   error?: { kind: string, message: string }, client?: string, language?: string, servers?: readonly string[],
- *   principal?: string, files?: readonly string[], pictures?: readonly { kind: string, data: string }[], underWay?: object,
+ *   principal?: string, files?: readonly string[], texts?: readonly { name: string, text: string }[], pictures?: readonly { kind: string, data: string }[], underWay?: object,
  *   durationMs?: number, goesOn?: boolean, isPaced?: boolean,
  * }} Story
  */
@@ -190,6 +191,7 @@ export async function watchStage(browser, { shots, isService = false, env: more 
         servers: names = ['github'],
         principal,
         files = [],
+        texts = [],
         pictures = [],
         underWay = undefined,
         durationMs = 1_300,
@@ -239,8 +241,23 @@ export async function watchStage(browser, { shots, isService = false, env: more 
       tell({ type: 'run.ended', run: id, servers: names, status, error, durationMs, calls: calls.length });
       tell({
         ...{ type: 'run.output', run: id, stdout, stderr, result: undefined, error: error?.message },
-        ...{ files, pictures },
+        ...{ files, texts, pictures },
       });
+    },
+    /**
+     * A file that a run has kept; gives back how it is removed.
+     * @param {string} run
+     * @param {string} name
+     * @param {string} mimeType
+     * @param {string | Buffer} content
+     */
+    async keep(run, name, mimeType, content) {
+      const files = new KeptFiles({ stateDir, keepSeconds: 3_600, quotaBytes: 100_000_000 });
+      const left = files.open(run);
+      await left.put(name, mimeType, Buffer.from(content));
+      await left.seal();
+      files[Symbol.dispose]();
+      return () => left.discard();
     },
     /**
      * Lines for the audit, as another bridge has left them.
@@ -342,6 +359,7 @@ export async function furnish(stage) {
     files: ['out/issues.csv'],
     pictures: [{ kind: 'png', data: CHART }],
   });
+  await stage.keep('7be0d1c2-1', 'out/issues.csv', 'text/csv', 'number,title\n1,The gate does not close\n');
   await stage.run('7be0d1c2-2', {
     status: 'error',
     error: { kind: 'KeyError', message: "KeyError: 'labels'" },

@@ -10,6 +10,8 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { PromptListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { PAYLOADS } from '../../scripts/page/payloads.mjs';
+import { isHarmless } from '../../src/base/text/text.js';
 import { answerOf } from '../support/http-agent.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
 import { until } from '../support/time.js';
@@ -128,6 +130,36 @@ it('gives names that hosts can show, and none of them twice', async () => {
   ]);
   const { messages } = await client.getPrompt({ name: 'my_desk_2.draft_a_mail_2' });
   expect(messages[0]?.content).toMatchObject({ text: 'draft a mail with {}' });
+});
+
+it('shows of the prompts of a hostile server text alone, and nothing that does not show', async () => {
+  const hostile = PAYLOADS.flatMap((text, at) => [
+    { name: `${at}${text}` },
+    {
+      ...{ name: `${at}b${text}`, title: text, description: text },
+      arguments: [{ name: text, description: text }],
+      ...{ icons: [{ src: 'https://evil.example/x.svg' }], _meta: { 'evil/claim': true } },
+    },
+  ]);
+  const client = await oldClient(await homeWith({ desk: hostile }));
+  const { prompts } = await client.listPrompts();
+  expect(prompts).toHaveLength(hostile.length);
+  expect(new Set(prompts.map(({ name }) => name)).size).toBe(hostile.length);
+  for (const { name, title = '', description = '', arguments: args = [], ...more } of prompts) {
+    expect(name).toMatch(/^desk\.[\w-]+$/);
+    const lines = [title, ...args.map((one) => one.name)];
+    const texts = [...lines, description, ...args.map((one) => one.description ?? '')];
+    expect(texts.filter((text) => !isHarmless(text))).toEqual([]);
+    expect(lines.filter((line) => /[\n\t]/.test(line))).toEqual([]);
+    expect(more).toEqual({});
+  }
+  for (const [at, { name }] of prompts.entries()) {
+    const { messages } = await client.getPrompt({ name });
+    const { text } = messages[0]?.content as { text: string };
+    expect(isHarmless(text), JSON.stringify(hostile[at])).toBe(true);
+  }
+  // The control: among them are texts that would not show.
+  expect(hostile.filter(({ name }) => !isHarmless(name)).length).toBeGreaterThan(5);
 });
 
 it('lists no prompt that policy denies, and gives none', async () => {

@@ -1,7 +1,10 @@
 // The page below /ui of the built bridge over HTTP: who is let in, by which link, and what a principal sees of others.
 
+import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
+import { principalStateDir } from '../../src/settings/files/state-dir.js';
 import { ask, type Sent } from '../support/browser-request.js';
 import { HttpInstances } from '../support/http-instances.js';
 import { PATIENTLY } from '../support/time.js';
@@ -68,10 +71,32 @@ describe('the page of a bridge over HTTP', () => {
     expect((await own.see(`run?run=${bens}`)).status).toBe(404);
     expect((await own.see(`run?run=${anns[0]?.run}`)).status).toBe(200);
     // Of the bridge ann is told her servers, and nothing of the process.
-    const { bridges } = (await own.data('now')) as { bridges: unknown[] };
-    expect(bridges).toEqual([{ servers: [expect.objectContaining({ name: 'box' })] }]);
+    expect(await own.data('bridges')).toEqual([{ servers: [expect.objectContaining({ name: 'box' })] }]);
     expect((await own.data('verdicts')) as unknown[]).toMatchObject([{ is: 'allowed', run: anns[0]?.run }]);
     expect(await own.data('tools')).toMatchObject({ tools: [{ calls: 1 }] });
+
+    // A file in the folder of the run's own principal is found, and one that names the run elsewhere is not.
+    const { principal = '' } = all.find(({ run }) => run === bens) ?? {};
+    const root = join(instances.dir, 'state');
+    for (const [stateDir, text] of [
+      [principalStateDir(root, { id: principal }), "ben's words"],
+      [root, 'words of another'],
+      [principalStateDir(root, { id: String(anns[0]?.principal) }), "ann's words"],
+    ] as const) {
+      using files = new KeptFiles({ stateDir, keepSeconds: 3_600, quotaBytes: 1_000_000 });
+      const left = files.open(bens);
+      await left.put('out/a.html', 'text/plain', Buffer.from(text));
+      await left.seal();
+    }
+    const ofBen = await visit(linkFor('--principal', 'ben'));
+    for (const { data, see } of [ofBen, await visit(linkFor())]) {
+      expect(await data(`files?run=${bens}`)).toEqual([{ name: 'out/a.html', bytes: 11, shows: 'text' }]);
+      const { status, body, headers } = await see(`file?run=${bens}&name=out/a.html`);
+      expect({ status, body }).toEqual({ status: 200, body: "ben's words" });
+      expect(headers['content-disposition']).toMatch(/^attachment; /);
+    }
+    expect((await own.see(`files?run=${bens}`)).status).toBe(404);
+    expect((await own.see(`file?run=${bens}&name=out/a.html`)).status).toBe(404);
 
     // A token that is taken back closes the page of its principal, and no other.
     const operator = await visit(linkFor());

@@ -78,7 +78,7 @@ it('ui shows two bridges that run, what they ran and what that called, and nothi
   await ben.execute('from ben');
   const { data, address, cookie } = await startPage(home);
   await vi.waitFor(async () => {
-    const { bridges } = (await data('now')) as { bridges: { servers: { name: string }[]; kind: string }[] };
+    const bridges = (await data('bridges')) as { servers: { name: string }[]; kind: string }[];
     expect(bridges.map(({ kind, servers }) => [kind, servers.map(({ name }) => name)])).toEqual([
       ['stdio', ['box']],
       ['stdio', ['box']],
@@ -86,7 +86,7 @@ it('ui shows two bridges that run, what they ran and what that called, and nothi
   }, seen);
   // A tool is told with all that a person needs to know whether it is the right one.
   await vi.waitFor(async () => {
-    const { bridges } = (await data('now')) as { bridges: { servers: { tools: unknown[] }[] }[] };
+    const bridges = (await data('bridges')) as { servers: { tools: unknown[] }[] }[];
     const tools = bridges.flatMap(({ servers }) => servers.flatMap((server) => server.tools));
     expect(tools).toContainEqual({
       name: 'execute',
@@ -122,10 +122,7 @@ it('ui shows two bridges that run, what they ran and what that called, and nothi
   request.destroy();
 
   await ann.client.close();
-  await vi.waitFor(async () => {
-    const { bridges } = (await data('now')) as { bridges: object[] };
-    expect(bridges).toHaveLength(1);
-  }, seen);
+  await vi.waitFor(async () => expect(await data('now')).toMatchObject({ bridges: 1 }), seen);
   expect(await data('runs')).toHaveLength(3);
 });
 

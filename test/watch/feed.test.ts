@@ -25,11 +25,16 @@ const digest = { bytes: 10, sha256: undefined };
 const redact = (text: string) => text.replaceAll('s3cret-value', '[SECRET]');
 const seen = { timeout: HANGS_MS };
 
-function feedAt(stateDir: string, record: { seconds: number; bytes: number } | undefined) {
+function feedAt(
+  stateDir: string,
+  record: { seconds: number; bytes: number } | undefined,
+  facts = () => FACTS,
+) {
   const events: BridgeEvent[] = [];
   const feed = new Feed({
     settings: { stateDir, record },
-    facts: () => FACTS,
+    facts,
+    factsEveryMs: 10,
     observer: (event) => events.push(event),
   });
   onTestFinished(() => feed[Symbol.dispose]());
@@ -66,7 +71,8 @@ const ended = (run: string) => ({
 const code = (run: string, text = 'print("s3cret-value")') => ({ type: 'run.code', run, code: text });
 const output = (run: string, stdout = 'out s3cret-value') => ({
   ...{ type: 'run.output', run, stdout, stderr: '', result: undefined, error: undefined },
-  ...{ files: ['a.txt'], pictures: [{ kind: 'png', data: 'cGljdHVyZQ==' }] },
+  ...{ files: ['a.txt'], texts: [{ name: 'a.txt', text: 'in it s3cret-value' }] },
+  ...{ pictures: [{ kind: 'png', data: 'cGljdHVyZQ==' }] },
 });
 
 describe('a bridge and its page', () => {
@@ -98,6 +104,7 @@ describe('a bridge and its page', () => {
       stdout: 'out [SECRET]',
       stderr: '',
       files: ['a.txt'],
+      texts: [{ name: 'a.txt', text: 'in it [SECRET]' }],
       pictures: [{ kind: 'png', data: 'cGljdHVyZQ==' }],
     });
     expect(await bridges.recorded('b')).toBeNull();
@@ -120,6 +127,57 @@ describe('a bridge and its page', () => {
     expect([...(bridges.run('a')?.underWay?.keys() ?? [])]).toEqual([2]);
     tell(ended('a'));
     await vi.waitFor(() => expect(bridges.run('a')?.underWay?.size).toBe(0), seen);
+  });
+
+  it('tells facts again when they have changed, and of figures that move nothing but those', async () => {
+    const stateDir = newStateDir();
+    const box = { name: 'box', state: 'ready', tools: [{ name: 'look', description: 'd', arguments: '' }] };
+    let facts: BridgeFacts = { ...FACTS, servers: [box] };
+    let asked = 0;
+    feedAt(stateDir, undefined, () => {
+      asked++;
+      return facts;
+    });
+    const bridges = pageAt(stateDir);
+    const lookedAgain = async () => {
+      const before = asked;
+      await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 2), seen);
+    };
+    await vi.waitFor(() => expect(bridges.facts).toEqual([facts]), seen);
+    // A page that has come is told twice at most: what it has missed while it came is told to all.
+    await lookedAgain();
+    const known = bridges.factsVersionOf();
+    const [shown] = bridges.facts;
+    await lookedAgain();
+    expect(bridges.factsVersionOf()).toBe(known);
+    facts = { ...facts, memoryBytes: 50_000_000 };
+    await vi.waitFor(() => expect(bridges.facts).toEqual([facts]), seen);
+    expect(bridges.factsVersionOf()).toBe(known + 1);
+    // It is the text of before, and was not sent again.
+    expect(bridges.facts[0]?.servers).toBe(shown?.servers);
+    facts = { ...facts, servers: [{ ...box, state: 'idle' }] };
+    await vi.waitFor(() => expect(bridges.facts).toEqual([facts]), seen);
+    expect(bridges.versionOf()).toBe(0);
+  });
+
+  it('counts changes of the servers and runs of a principal for that principal alone', async () => {
+    const stateDir = newStateDir();
+    const of = (principal: string, state: string) => ({
+      principal,
+      servers: [{ name: 'box', state, tools: [] }],
+    });
+    let facts: BridgeFacts = { ...FACTS, kind: 'http', principals: [of('ann', 'idle'), of('ben', 'idle')] };
+    const { tell } = feedAt(stateDir, undefined, () => facts);
+    const bridges = pageAt(stateDir);
+    await vi.waitFor(() => expect(bridges.facts).toEqual([facts]), seen);
+    const before = ['ann', 'ben'].map((principal) => bridges.factsVersionOf(principal));
+    facts = { ...facts, principals: [of('ann', 'idle'), of('ben', 'ready')] };
+    await vi.waitFor(() => expect(bridges.facts).toEqual([facts]), seen);
+    expect(bridges.factsVersionOf('ann')).toBe(before[0]);
+    expect(bridges.factsVersionOf('ben')).not.toBe(before[1]);
+    tell({ ...started('b'), principal: 'ben' });
+    await vi.waitFor(() => expect(bridges.versionOf('ben')).toBe(1), seen);
+    expect([bridges.versionOf('ann'), bridges.versionOf()]).toEqual([0, 1]);
   });
 
   it('remembers no code where MCP_BRIDGE_RECORD is off', async () => {

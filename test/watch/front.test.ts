@@ -2,15 +2,21 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Decision, Question } from '../../src/policy/approvals/question.js';
+import type { RunLine } from '../../src/run/audit/audit-line.js';
 import { OwnServer } from '../../src/watch/front/own-server.js';
-import type { AnswerableQuestion, LiveSession } from '../../src/watch/front/sources.js';
+import type { AnswerableQuestion, LiveSession, RunFile } from '../../src/watch/front/sources.js';
 import { SeenBridges } from '../../src/watch/gather/bridges.js';
 import { History } from '../../src/watch/gather/history.js';
 import { newStateDir, question, withArguments } from '../policy/inbox/questions.js';
 import { ask, type Sent } from '../support/browser-request.js';
 
+const RAN = {
+  ...{ kind: 'run', run: 'r-1', at: new Date().toISOString(), client: 'agent 1', servers: [] },
+  ...{ status: 'success', durationMs: 5, calls: 0, code: { bytes: 10, sha256: '0123456789abcdef' } },
+} as unknown as RunLine;
+
 /** A page with one question and one session, opened as a browser does. */
-async function opened(changed: Partial<Question> = {}) {
+async function opened(changed: Partial<Question> = {}, files: readonly RunFile[] = []) {
   const stateDir = newStateDir();
   const answers: { decision: Decision; word: string | undefined }[] = [];
   const ended: string[] = [];
@@ -34,15 +40,18 @@ async function opened(changed: Partial<Question> = {}) {
     end: async () => void ended.push('figures'),
   };
   const bridges = new SeenBridges(stateDir);
+  const history = new History();
+  history.add([RAN]);
   const front = await OwnServer.open({
     sources: () => ({
       bridges,
-      history: new History(),
+      history,
       views: ['now'],
       ended: () => [],
       readAudit: () => {},
       questions: () => [asked],
       sessions: () => [session],
+      filesOf: async ({ run }) => (run === RAN.run ? files : []),
     }),
     file: (name) => `the ${name}`,
     closed: 'Open a link.',
@@ -116,8 +125,11 @@ describe('who may see it', () => {
     'page.js',
     'page.css',
     'now',
+    'bridges',
     'runs',
     'run?run=x',
+    'files?run=r-1',
+    'file?run=r-1&name=out/a.html',
     'questions',
     'sessions',
     'tools',
@@ -136,7 +148,7 @@ describe('who may see it', () => {
 
   it('with the cookie each view is there', async () => {
     const { see } = await opened();
-    for (const name of ['', 'page.js', 'page.css', 'now', 'runs', 'questions', 'sessions', 'tools'])
+    for (const name of ['', 'page.js', 'page.css', 'now', 'bridges', 'runs', 'questions', 'sessions', 'tools'])
       expect((await see(name)).status, name).toBe(200);
     expect((await see('run?run=x')).status).toBe(404);
     expect((await see('../open/x')).status).toBe(403);
@@ -251,4 +263,61 @@ it('a session is ended by the token of its own form, and by no other', async () 
   expect(ended).toEqual([]);
   expect((await post('end', { id, token: shownSession.token })).status).toBe(200);
   expect(ended).toEqual(['figures']);
+});
+
+describe('files of a run', () => {
+  const fileOf = (name: string, mimeType: string, content: string | undefined): RunFile => ({
+    ...{ name, mimeType, sizeBytes: content?.length ?? 0 },
+    read: async () => (content === undefined ? undefined : Buffer.from(content)),
+  });
+  const HTML = '<script>globalThis.ran=1</script>';
+
+  it.each([
+    ['out/a.html', 'text/html', 'a.html'],
+    ['out/a.svg', 'image/svg+xml', 'a.svg'],
+    ['out/../../etc/passwd', 'text/plain', 'passwd'],
+    ['out/a"; filename=b.exe', 'application/octet-stream', 'a___filename_b.exe'],
+    ["out/b'(1)*.txt", 'text/plain', 'b__1__.txt'],
+    ['out/\u4e2d\u6587.csv', 'text/csv', '__.csv'],
+    ['out/a\r\nset-cookie: x=1', 'text/plain', 'a__set-cookie__x_1'],
+    ['out/', 'text/plain', 'out'],
+  ])('the browser saves %j of type %s and never shows it, whatever is in it', async (name, type, plain) => {
+    const { see } = await opened({}, [fileOf(name, type, HTML)]);
+    const { status, headers, body } = await see(`file?${new URLSearchParams({ run: 'r-1', name })}`);
+    expect({ status, body }).toEqual({ status: 200, body: HTML });
+    expect(headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'content-security-policy': expect.stringMatching(/^sandbox; default-src 'none'/),
+    });
+    const disposition = String(headers['content-disposition']);
+    expect(disposition).toMatch(/^attachment; filename="[\w.-]+"; filename\*=UTF-8''[\w.!~%-]+$/);
+    expect(disposition).toContain(`filename="${plain}"`);
+    expect(headers['set-cookie']).toBeUndefined();
+  });
+
+  it('the page shows texts and four kinds of pictures, and saves everything else', async () => {
+    const types = ['text/csv', 'application/json', 'image/png', 'image/svg+xml', 'application/pdf', 'text/'];
+    const { see } = await opened(
+      {},
+      types.map((type) => fileOf(`of ${type}`, type, 'x')),
+    );
+    const listed = JSON.parse((await see('files?run=r-1')).body) as { shows?: string }[];
+    expect(listed.map(({ shows }) => shows)).toEqual([
+      ...['text', 'text', 'png'],
+      ...[undefined, undefined, undefined],
+    ]);
+  });
+
+  it('a file that is gone says so, and a run that nobody knows has none', async () => {
+    const { see } = await opened({}, [fileOf('out/a.txt', 'text/plain', undefined)]);
+    for (const name of ['out/a.txt', 'out/b.txt', '']) {
+      const { status, body } = await see(`file?run=r-1&name=${name}`);
+      expect({ status, body }).toEqual({ status: 410, body: expect.stringContaining('not kept any more') });
+    }
+    expect((await see('file?run=r-2&name=out/a.txt')).status).toBe(404);
+    expect((await see('files?run=r-2')).status).toBe(404);
+    expect((await see('file')).status).toBe(404);
+  });
 });

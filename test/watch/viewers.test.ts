@@ -5,6 +5,7 @@ import type { AuditLine, CallLine, RunLine } from '../../src/run/audit/audit-lin
 import { OPERATOR, partFor, type Sources } from '../../src/watch/front/sources.js';
 import type { RunOfBridge } from '../../src/watch/gather/bridges.js';
 import { History } from '../../src/watch/gather/history.js';
+import { Versions } from '../../src/watch/gather/versions.js';
 import { question } from '../policy/inbox/questions.js';
 
 const ANN = 'token:ann#01';
@@ -34,7 +35,8 @@ const running = (run: string, principal: string | undefined): RunOfBridge => ({
   calls: [],
 });
 
-function everything(): Sources & { readonly history: History } {
+function everything(): Sources & { readonly history: History; readonly versions: Versions } {
+  const versions = new Versions();
   const history = new History();
   const lines: AuditLine[] = [undefined, ANN, BEN].flatMap((principal, at) => [
     callLine(`old-${at}`, principal),
@@ -44,6 +46,7 @@ function everything(): Sources & { readonly history: History } {
   const runs = [running('now-0', undefined), running('now-1', ANN), running('now-2', BEN)];
   return {
     views: ['now', 'questions', 'bridges'],
+    versions,
     history,
     readAudit: () => {},
     ended: () =>
@@ -63,12 +66,20 @@ function everything(): Sources & { readonly history: History } {
           })),
         },
       ],
-      version: 1,
+      versionOf: (principal) => versions.of(principal),
+      factsVersionOf: (principal) => versions.of(principal),
       *runs() {
         yield* runs;
       },
       run: (id) => runs.find(({ seen }) => seen.run === id),
-      recorded: async (run) => ({ code: `code of ${run}`, stdout: '', stderr: '', files: [], pictures: [] }),
+      recorded: async (run) => ({
+        code: `code of ${run}`,
+        stdout: '',
+        stderr: '',
+        files: [],
+        texts: [],
+        pictures: [],
+      }),
     },
     questions: () =>
       [undefined, ANN, BEN].map((principal) => ({
@@ -81,6 +92,9 @@ function everything(): Sources & { readonly history: History } {
         ...{ handle: `s-${at}`, name: 'figures', client: 'agent 1', createdAt: '', lastCallAt: '' },
         ...{ calls: 1, memoryLimitBytes: 1, owner: principal, end: async () => {} },
       })),
+    filesOf: async ({ run }) => [
+      { name: `file of ${run}`, mimeType: 'text/plain', sizeBytes: 1, read: async () => undefined },
+    ],
   };
 }
 
@@ -106,6 +120,13 @@ describe('a principal', () => {
   it('reads code and output of their own runs alone', async () => {
     expect(await own().bridges.recorded('now-1')).toMatchObject({ code: 'code of now-1' });
     for (const id of ['now-0', 'now-2', 'old-0']) expect(await own().bridges.recorded(id), id).toBeNull();
+  });
+
+  it('is given files of their own runs alone', async () => {
+    const { filesOf } = own();
+    expect(await filesOf({ run: 'now-1', principal: ANN })).toMatchObject([{ name: 'file of now-1' }]);
+    expect(await filesOf({ run: 'now-2', principal: BEN })).toEqual([]);
+    expect(await filesOf({ run: 'now-0' })).toEqual([]);
   });
 
   it('has sums of the tools of their own calls', () => {
@@ -151,12 +172,16 @@ describe('a principal', () => {
 
   it('is told of no change of anybody else', () => {
     const { history, bridges } = own();
-    const before = [history.versionOf(), bridges.version];
+    const versions = () => [history.versionOf(), bridges.versionOf(), bridges.factsVersionOf()];
+    const before = versions();
     all.history.add([callLine('old-9', BEN), runLine('old-9', BEN), runLine('old-8', undefined)]);
-    expect([history.versionOf(), bridges.version]).toEqual(before);
+    all.versions.grow(BEN);
+    all.versions.grow();
+    expect(versions()).toEqual(before);
     // The control: their own is a change.
     all.history.add([runLine('old-7', ANN)]);
-    expect(history.versionOf()).not.toBe(before[0]);
+    all.versions.grow(ANN);
+    expect(versions().filter((one, at) => one === before[at])).toEqual([]);
   });
 });
 

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { nameInId } from '../../base/principal.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
 import { MAX_WHO_CHARS } from '../../policy/inbox/question-file.js';
+import { KeptFiles, surveyKept } from '../../run/artifacts/kept-files.js';
 import { wordOfId } from '../../service/principals/principal-rules.js';
+import { principalStateDir } from '../../settings/files/state-dir.js';
 import type { Sources, Viewer } from '../../watch/front/sources.js';
 import { SeenBridges } from '../../watch/gather/bridges.js';
 import { History } from '../../watch/gather/history.js';
@@ -15,7 +17,8 @@ import { AUDIT_FOLDER, type Prepared } from '../serving/prepare.js';
 
 /** Looks for bridges until it is disposed of. `signal` ends what it does for a viewer. */
 export function pageSources(prepared: Prepared, signal: AbortSignal): Sources & Disposable {
-  const { stateDir } = prepared.settings;
+  const { keepSeconds, settings } = prepared;
+  const { stateDir, keepBytes: quotaBytes } = settings;
   const tail = new AuditTail(join(stateDir, AUDIT_FOLDER));
   const history = new History();
   const bridges = new SeenBridges(stateDir);
@@ -44,6 +47,18 @@ export function pageSources(prepared: Prepared, signal: AbortSignal): Sources & 
           end: async () => void (await endLive(session, prepared, signal)),
         };
       }),
+    filesOf: async ({ run, principal }) => {
+      // A principal's files lie in the principal's own folder, so that no run of another is found by the same id.
+      const own = principal === undefined ? stateDir : principalStateDir(stateDir, { id: principal });
+      using kept = new KeptFiles({ stateDir: own, keepSeconds, quotaBytes });
+      const files = await surveyKept({ stateDir: own, keepSeconds });
+      return files
+        .filter((file) => file.run === run)
+        .map(({ uri, name, mimeType, sizeBytes }) => ({
+          ...{ name, mimeType, sizeBytes },
+          read: async () => (await kept.read(uri))?.content,
+        }));
+    },
     [Symbol.dispose]: () => bridges[Symbol.dispose](),
   };
 }

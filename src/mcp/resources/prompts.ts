@@ -2,6 +2,7 @@
 // with the first list of prompts, which hosts ask for at their start, so it imports little. What policy denies is not there.
 
 import type { Discovery } from '../../hosts/discovery/discover.js';
+import { clipHarmlessLine } from '../../base/text/text.js';
 import type { Policy } from '../../policy/rules/policy.js';
 import { promptNames, serverAliases } from '../../servers/catalog/catalog.js';
 import { keptPrompts, type ServerPrompt } from '../../servers/catalog/kept-prompts.js';
@@ -22,6 +23,8 @@ export type OfferedPrompt = {
 
 /** More are no menu; those of the servers that are configured last are left out. */
 const MAX_OFFERED = 2_000;
+/** A menu has one line for it. */
+const MAX_TITLE_CHARS = 200;
 
 /** In the order of the configuration. `stateDir` is the folder of whoever has the servers. */
 export function offeredPrompts({
@@ -48,12 +51,12 @@ function offeredBy(
   prompts: readonly ServerPrompt[],
 ): readonly OfferedPrompt[] {
   const names = promptNames(prompts.map(({ name }) => name));
-  return prompts.map(({ name, title = name, description, arguments: args }) => ({
+  return prompts.map(({ name, title, description, arguments: args }) => ({
     server,
     prompt: name,
     shown: {
       name: `${alias}.${names.get(name) ?? name}`,
-      title: `${server}: ${title}`,
+      title: clipHarmlessLine(`${server}: ${title ?? name}`, MAX_TITLE_CHARS),
       ...(description === undefined ? {} : { description }),
       ...(args.length === 0 ? {} : { arguments: args }),
     },

@@ -109,7 +109,7 @@ export class Notifiers {
   }
 
   async #showOnDesktop({ object: { server, tool, calls }, client }: Question): Promise<void> {
-    const { redact, env } = this.#parts;
+    const { redact, env, host } = this.#parts;
     const title = 'A call waits for your approval';
     const what = `${countOf(calls.length, 'call')} of ${shownTool(server, tool)}, for ${client}`;
     const text = `${clipHarmlessLine(redact(what), MAX_WORD_CHARS)}. Answer in the agent, or: ${ownCommand('approvals')}`;
@@ -117,7 +117,8 @@ export class Notifiers {
       const { argv, variables = {} } = desktopCommand(process.platform, { title, text }, (name) =>
         windowsSystemProgram(name, env),
       );
-      const options = { timeoutMs: DESKTOP_WITHIN_MS, env: variables };
+      const bus = process.platform === 'linux' ? sessionBus(env, host.uid) : {};
+      const options = { timeoutMs: DESKTOP_WITHIN_MS, env: { ...bus, ...variables } };
       const { exitCode, stderr } = await run(argv, options, new AbortController().signal);
       if (exitCode !== 0) throw new Error(`${argv[0]} ends with ${exitCode}: ${stderr}`);
     } catch (thrown) {
@@ -135,6 +136,12 @@ export class Notifiers {
     this.#parts.observer({ type: 'inbox.trouble', message: `no word of a question by ${by}: ${told}` });
   }
 }
+
+/** Where the user's bus is by custom, for a bridge whose host has started it without the variables that say it. */
+export const sessionBus = (env: Environment, uid: number | undefined): Readonly<Record<string, string>> =>
+  uid === undefined || env['DBUS_SESSION_BUS_ADDRESS'] || env['XDG_RUNTIME_DIR']
+    ? {}
+    : { DBUS_SESSION_BUS_ADDRESS: `unix:path=/run/user/${uid}/bus` };
 
 /** The text of a notification is handed over beside the program that shows it, and is no part of a program's text. */
 export function desktopCommand(

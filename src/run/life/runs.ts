@@ -512,6 +512,7 @@ function recordedOf({ stdout, stderr, result, error, left, pictures }: Outcome) 
     result: result?.repr,
     error: error && lines.join('\n'),
     files: (left?.files ?? []).map(({ name }) => name),
+    texts: (left?.files ?? []).flatMap(({ name, text }) => (text === undefined ? [] : [{ name, text }])),
     pictures: pictures.shown.map(({ kind, data }) => ({ kind, data })),
   };
 }

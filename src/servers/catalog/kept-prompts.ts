@@ -8,7 +8,7 @@ import { replaceFile } from '../../base/files/replace-file.js';
 import { excessOf } from '../../base/json/json-text.js';
 import { isObject, type JsonObject } from '../../base/json/records.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
-import { clipHarmless } from '../../base/text/text.js';
+import { clipHarmless, clipHarmlessLine } from '../../base/text/text.js';
 import { catalogKey, type DownstreamSpec } from '../../hosts/downstream-spec.js';
 
 /** A prompt as a menu shows it. */
@@ -95,7 +95,8 @@ export function usablePrompts(items: unknown): readonly ServerPrompt[] {
 }
 
 function argumentIn({ name, description, required }: JsonObject): ServerPrompt['arguments'] {
-  if (typeof name !== 'string' || name.length > MAX_TEXT_CHARS) return [];
+  // A menu shows the name as the server has to get it back, so one that cannot be shown so stays behind.
+  if (typeof name !== 'string' || clipHarmlessLine(name, MAX_TEXT_CHARS) !== name) return [];
   return [{ name, description: textOf(description), required: required === true }];
 }
 

@@ -6,6 +6,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { messageOf } from '../../base/errors.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import type { Redact } from '../../base/secrets/redact.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { lineOf, readLines } from '../told/lines.js';
 import { newSocket } from '../told/place.js';
@@ -22,22 +23,29 @@ export class Feed implements Disposable {
   readonly #runs: RememberedRuns;
   readonly #requests: RecordedRequests;
   readonly #facts: () => BridgeFacts;
+  readonly #factsEveryMs: number;
   readonly #server: Server;
   readonly #pages = new Set<Socket>();
   #timer: NodeJS.Timeout | undefined;
+  /** Facts that all pages were told last; undefined where one of them was told others. */
+  #toldFacts: { readonly figures: string; readonly others: string } | undefined;
 
   /** Listens in the folder of the state directory; where it cannot, that is told to `observer`, and nobody sees the bridge. */
   constructor({
     settings: { record, stateDir },
     facts,
     observer,
+    factsEveryMs = FACTS_EVERY_MS,
   }: {
     readonly settings: Pick<Settings, 'record' | 'stateDir'>;
     /** PageRequest only while a page is open. */
     readonly facts: () => BridgeFacts;
     readonly observer: Observer;
+    /** How often changes of facts are looked for; a test looks more often. */
+    readonly factsEveryMs?: number;
   }) {
     this.#facts = facts;
+    this.#factsEveryMs = factsEveryMs;
     this.#runs = new RememberedRuns(record, (message) => this.#tell(message));
     this.#requests = new RecordedRequests(record);
     this.#server = createServer((socket) => this.#accept(socket));
@@ -80,6 +88,7 @@ export class Feed implements Disposable {
     });
     const first = [{ is: 'facts', facts: this.#facts() } as const, ...this.#runs.all()];
     socket.write(first.map(lineOf).join(''));
+    this.#toldFacts = undefined;
     readLines(socket, (value) => {
       const { data } = asked.safeParse(value);
       if (data === undefined) return;
@@ -90,8 +99,22 @@ export class Feed implements Disposable {
           : { is: ask, run, repeatable: this.#requests.of(run) };
       socket.write(lineOf(answer));
     });
-    this.#timer ??= setInterval(() => this.#tell({ is: 'facts', facts: this.#facts() }), FACTS_EVERY_MS);
+    this.#timer ??= setInterval(() => this.#tellFacts(), this.#factsEveryMs);
     this.#timer.unref();
+  }
+
+  /** Tells what has changed since the last time; documentation of tools is most of it, and hardly ever does. */
+  #tellFacts(): void {
+    const facts = this.#facts();
+    const { memoryBytes, sandboxes, ...others } = facts;
+    const now = {
+      figures: JSON.stringify([Math.round(memoryBytes / MB_BYTES), sandboxes]),
+      others: JSON.stringify(others),
+    };
+    const { figures } = this.#toldFacts ?? {};
+    if (now.others !== this.#toldFacts?.others) this.#tell({ is: 'facts', facts });
+    else if (now.figures !== figures) this.#tell({ is: 'figures', figures: { memoryBytes, sandboxes } });
+    this.#toldFacts = now;
   }
 
   #tell(message: Told): void {

@@ -66,7 +66,7 @@ export class RememberedRuns {
     this.#forget();
     const { code, output, redact = String } = this.#runs.get(run) ?? {};
     if (code === undefined) return null;
-    const { stdout = '', stderr = '', result, error, files = [], pictures = [] } = output ?? {};
+    const { stdout = '', stderr = '', result, error, files = [], texts = [], pictures = [] } = output ?? {};
     return {
       code: redact(code),
       stdout: redact(stdout),
@@ -74,6 +74,7 @@ export class RememberedRuns {
       ...(result === undefined ? {} : { result: redact(result) }),
       ...(error === undefined ? {} : { error: redact(error) }),
       files: files.map((name) => redact(name)),
+      texts: texts.map(({ name, text }) => ({ name: redact(name), text: redact(text) })),
       pictures: [...pictures],
     };
   }
@@ -226,6 +227,7 @@ const bytesOf = ({ code = '', output }: Remembered): number =>
     output?.result,
     output?.error,
     ...(output?.files ?? []),
+    ...(output?.texts ?? []).map(({ text }) => text),
     ...(output?.pictures ?? []).map(({ data }) => data),
   ].reduce((sum, text = '') => sum + text.length, 0);
 

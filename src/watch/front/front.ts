@@ -13,6 +13,7 @@ import { cookiesOf, FrontKeys, loginCookie, loginSecret, type Visit } from './ke
 import { LiveStreams } from './live-streams.js';
 import { formFields, onlyValue, refusalOf } from './own-requests.js';
 import { plainPage } from './plain-page.js';
+import { fileHeaders, shownFile } from './run-files.js';
 import type {
   Changed,
   ShownEnd,
@@ -22,7 +23,14 @@ import type {
   ShownSession,
   ViewName,
 } from './shown.js';
-import { type AnswerableQuestion, type PastQuestion, partFor, type Sources, type Viewer } from './sources.js';
+import {
+  type AnswerableQuestion,
+  type PastQuestion,
+  partFor,
+  type RunFile,
+  type Sources,
+  type Viewer,
+} from './sources.js';
 
 /** How often is looked for changes while a page is open: bridges, the audit, questions, sessions. */
 const LOOK_EVERY_MS = 500;
@@ -159,8 +167,9 @@ export class WatchFront implements Disposable {
     const seen = {
       questions: JSON.stringify([asked, ended().map(({ question }) => question.id)]),
       sessions: JSON.stringify(sessions().map(({ end: _end, ...session }) => session)),
-      runs: `${history.versionOf()} ${bridges.version}`,
-      now: `${bridges.version} ${asked.join()}`,
+      runs: `${history.versionOf()} ${bridges.versionOf()}`,
+      bridges: bridges.factsVersionOf(),
+      now: `${bridges.versionOf()} ${bridges.facts.length} ${asked.join()}`,
     };
     const changed = (Object.keys(seen) as Changed[number][]).filter((key) => seen[key] !== view.seen?.[key]);
     if (changed.length > 0) live.tell(JSON.stringify(changed));
@@ -201,6 +210,7 @@ export class WatchFront implements Disposable {
       return;
     }
     if (name === 'plain') return this.#sendPlain(response, 200, view);
+    if (name === 'file') return await this.#sendFile(response, searchParams, view);
     const shown = await this.#show(name, searchParams, view);
     if (shown === undefined) return say(response, 404, 'There is nothing here.');
     send(response, 'application/json', JSON.stringify(shown));
@@ -212,6 +222,24 @@ export class WatchFront implements Disposable {
     const open = this.#shownQuestions(view);
     const text = plainPage({ open, ended: view.sources.ended().map(shownEnd), notice: said });
     send(response, 'text/html', text, status);
+  }
+
+  /** The bytes of a file: whatever it is, it is saved and never shown by the browser itself. */
+  async #sendFile(response: ServerResponse, params: URLSearchParams, view: Watched): Promise<void> {
+    const name = params.get('name') ?? '';
+    const files = await this.#filesOf(params, view);
+    const content = await files?.find((file) => file.name === name)?.read();
+    if (content === undefined) return say(response, files === undefined ? 404 : 410, FILE_GONE);
+    response.writeHead(200, { ...HEADERS, ...fileHeaders(name), 'content-length': content.length });
+    response.end(content);
+  }
+
+  /** Files of the run that is asked for; undefined where this viewer has no such run. */
+  async #filesOf(params: URLSearchParams, { sources }: Watched): Promise<readonly RunFile[] | undefined> {
+    sources.readAudit();
+    const id = params.get('run') ?? '';
+    const found = sources.history.run(id, sources.bridges.run(id));
+    return found && (await sources.filesOf(found.seen));
   }
 
   #shownQuestions({ visit, sources }: Watched): readonly ShownQuestion[] {
@@ -277,6 +305,7 @@ export class WatchFront implements Disposable {
     const { visit, sources } = view;
     const { bridges, history, readAudit, sessions } = sources;
     if (name === 'now') return await shownNow(sources);
+    if (name === 'bridges') return bridges.facts;
     if (name === 'questions') return this.#shownQuestions(view);
     if (name === 'ended') return sources.ended().map(shownEnd);
     if (name === 'sessions')
@@ -298,6 +327,7 @@ export class WatchFront implements Disposable {
       readAudit();
       return history.verdicts(bridges.runs());
     }
+    if (name === 'files') return (await this.#filesOf(params, view))?.map(shownFile);
     if (name !== 'run') return undefined;
     readAudit();
     const id = params.get('run') ?? '';
@@ -357,6 +387,8 @@ export class WatchFront implements Disposable {
 type Form = { readonly id: string; readonly token: string; readonly fields: URLSearchParams };
 type FormEnd = { readonly status: number; readonly says: string };
 
+const FILE_GONE =
+  'This file is not kept any more. Files of runs are kept for a time, and the oldest make room for new ones (MCP_BRIDGE_KEEP_SECONDS, MCP_BRIDGE_KEEP_MB).';
 const TOO_LATE = 'Your answer came too late, and changes nothing.';
 
 function tooLate({ ended }: Sources, id: string): string {
@@ -374,7 +406,7 @@ async function shownNow({ bridges, questions }: Sources): Promise<ShownNow> {
     recorded: seen.isRecorded ? await bridges.recorded(seen.run) : null,
   });
   return {
-    bridges: bridges.facts,
+    bridges: bridges.facts.length,
     running: await Promise.all(running.map(withCode)),
     questions: questions().length,
   };

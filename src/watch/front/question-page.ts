@@ -82,7 +82,8 @@ const sourcesOf = (source: PostedQuestions): Sources => ({
   views: ['questions'],
   bridges: {
     facts: [],
-    version: 0,
+    versionOf: () => 0,
+    factsVersionOf: () => 0,
     runs: function* () {},
     run: () => undefined,
     recorded: async () => null,
@@ -97,6 +98,7 @@ const sourcesOf = (source: PostedQuestions): Sources => ({
         state.at === 'open' ? [] : [{ question, why: state.why, atMs: state.sinceMs }],
       ),
   sessions: () => [],
+  filesOf: async () => [],
 });
 
 const answerable = (

@@ -7,9 +7,9 @@ import type { BridgeFacts, Recorded, SeenCall, SeenRun } from '../told/told.js';
 /** A bridge that is there; of one that serves many, whoever is one of them is told their own servers and nothing else. */
 export type ShownBridge = BridgeFacts | Pick<BridgeFacts, 'servers'>;
 
-/** Runs that are under way, and bridges that are there. */
+/** Runs that are under way, and how many bridges are there. */
 export type ShownNow = {
-  readonly bridges: readonly ShownBridge[];
+  readonly bridges: number;
   readonly running: readonly {
     readonly seen: SeenRun;
     readonly calls: readonly SeenCall[];
@@ -23,6 +23,14 @@ export type ShownRun = {
   readonly calls: readonly SeenCall[];
   readonly questions: readonly SeenQuestion[];
   readonly recorded: Recorded | null;
+};
+
+/** A file that a run has left, and that can be saved from the page. */
+export type ShownFile = {
+  readonly name: string;
+  readonly bytes: number;
+  /** As which kind of content the page shows it; absent where it can only be saved. */
+  readonly shows?: 'text' | Recorded['pictures'][number]['kind'];
 };
 
 /** A question that waits; `token` goes with its answer. */
@@ -76,7 +84,7 @@ export type ShownTools = {
 export type ViewName = 'now' | 'questions' | 'runs' | 'sessions' | 'bridges' | 'tools' | 'verdicts';
 
 /** Names of the data that have changed, told to every page that is open. */
-export type Changed = readonly ('now' | 'runs' | 'questions' | 'sessions')[];
+export type Changed = readonly ('now' | 'bridges' | 'runs' | 'questions' | 'sessions')[];
 
 /** Words of the buttons that answer a question. */
 export const BUTTONS: Readonly<Record<Decision, string>> = {

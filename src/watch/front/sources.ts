@@ -1,8 +1,10 @@
 // Where the page has it all from, whole for the operator and cut for a principal, who sees what is theirs and nothing else.
 
 import type { Decision, Question } from '../../policy/approvals/question.js';
+import type { SurveyedFile } from '../../run/artifacts/kept-files.js';
 import type { SeenBridges } from '../gather/bridges.js';
 import type { History } from '../gather/history.js';
+import type { SeenRun } from '../told/told.js';
 import type { ShownBridge, ShownSession, ViewName } from './shown.js';
 
 /** Who looks: the operator, who sees all, or one principal by id, undefined for the user who started the bridge. */
@@ -35,13 +37,16 @@ export type LiveSession = Omit<ShownSession, 'token'> & {
 /** A question that has ended not long ago; `why` says how, as the rest of a sentence. */
 export type PastQuestion = { readonly question: Question; readonly why: string; readonly atMs: number };
 
+/** A file that a run has left; `read` resolves with undefined where it is gone meanwhile. */
+export type RunFile = Pick<SurveyedFile, 'name' | 'mimeType' | 'sizeBytes'> & {
+  readonly read: () => Promise<Buffer | undefined>;
+};
+
 export type Sources = {
   /** Views that there is something for, in the order in which they are offered. */
   readonly views: readonly ViewName[];
-  readonly bridges: Pick<SeenBridges, 'recorded' | 'run' | 'runs'> & {
+  readonly bridges: Pick<SeenBridges, 'factsVersionOf' | 'recorded' | 'run' | 'runs' | 'versionOf'> & {
     readonly facts: readonly ShownBridge[];
-    /** Another one after each change. */
-    readonly version: number | string;
   };
   readonly history: Pick<History, 'list' | 'run' | 'tools' | 'verdicts' | 'versionOf'>;
   /** Has the history take what the audit has got since the last look. */
@@ -50,6 +55,8 @@ export type Sources = {
   /** The newest first. */
   readonly ended: () => readonly PastQuestion[];
   readonly sessions: () => readonly LiveSession[];
+  /** Files of a run that are still kept. */
+  readonly filesOf: (run: Pick<SeenRun, 'run' | 'principal'>) => Promise<readonly RunFile[]>;
 };
 
 /** The part that this viewer may see. */
@@ -59,7 +66,7 @@ export const partFor = (viewer: Viewer, sources: Sources): Sources =>
 /** Facts of a bridge are of the whole process and of everybody, so a principal sees of it the servers that are theirs. */
 function ownPartOf(
   principal: string | undefined,
-  { views, bridges, history, readAudit, questions, ended, sessions }: Sources,
+  { views, bridges, history, readAudit, questions, ended, sessions, filesOf }: Sources,
 ): Sources {
   const isOwn = (one: { readonly principal?: string | undefined } | undefined): boolean =>
     one?.principal === principal;
@@ -78,9 +85,8 @@ function ownPartOf(
       get facts() {
         return ownFacts();
       },
-      get version() {
-        return JSON.stringify([[...ownRuns()].map(({ seen }) => seen), ownFacts()]);
-      },
+      versionOf: () => bridges.versionOf(principal),
+      factsVersionOf: () => bridges.factsVersionOf(principal),
       runs: ownRuns,
       run: (id) => [bridges.run(id)].find((one) => isOwn(one?.seen)),
       recorded: async (id) => (isOwn(bridges.run(id)?.seen) ? await bridges.recorded(id) : null),
@@ -95,5 +101,6 @@ function ownPartOf(
     questions: () => questions().filter(({ question }) => isOwn(question)),
     ended: () => ended().filter(({ question }) => isOwn(question)),
     sessions: () => sessions().filter(({ owner }) => owner === principal),
+    filesOf: async (run) => (isOwn(run) ? await filesOf(run) : []),
   };
 }

@@ -15,6 +15,7 @@ import {
   type SeenRun,
   told,
 } from '../told/told.js';
+import { Versions } from './versions.js';
 
 const LOOK_EVERY_MS = 500;
 /** A bridge that does not answer holds no page up. */
@@ -43,8 +44,8 @@ export class SeenBridges implements Disposable {
   readonly #stateDir: string;
   readonly #connections = new Map<string, BridgeConnection>();
   readonly #timer: NodeJS.Timeout;
-
-  #version = 0;
+  readonly #versions = new Versions();
+  readonly #factsVersions = new Versions();
 
   constructor(stateDir: string, lookEveryMs = LOOK_EVERY_MS) {
     this.#stateDir = stateDir;
@@ -53,9 +54,14 @@ export class SeenBridges implements Disposable {
     this.#look();
   }
 
-  /** Grows with each change. */
-  get version(): number {
-    return this.#version;
+  /** Grows with each change of runs and calls; with a principal, with each change of theirs. */
+  versionOf(principal?: string): number {
+    return this.#versions.of(principal);
+  }
+
+  /** The same of the facts of bridges; a principal has servers there. */
+  factsVersionOf(principal?: string): number {
+    return this.#factsVersions.of(principal);
   }
 
   /** Bridges that have told of themselves, the oldest first. */
@@ -120,7 +126,9 @@ export class SeenBridges implements Disposable {
       this.#connections.delete(path);
       for (const answered of [...connection.asked.values(), ...connection.askedAgain.values()].flat())
         answered(null);
-      this.#version++;
+      this.#takeFacts(connection, undefined);
+      this.#versions.grow();
+      for (const { seen } of connection.runs.values()) this.#versions.grow(seen.principal);
     });
     readLines(socket, (value) => this.#take(connection, value));
   }
@@ -130,19 +138,23 @@ export class SeenBridges implements Disposable {
     const { data } = told.safeParse(value);
     // A bridge of another version may say more than this one knows.
     if (data === undefined) return;
-    if (data.is === 'facts') connection.facts = data.facts;
-    else if (data.is === 'run') {
+    if (data.is === 'facts') this.#takeFacts(connection, data.facts);
+    else if (data.is === 'figures') {
+      if (connection.facts !== undefined) connection.facts = { ...connection.facts, ...data.figures };
+      this.#factsVersions.grow();
+    } else if (data.is === 'run') {
       const known = runs.get(data.run.run);
       if (known === undefined) runs.set(data.run.run, { seen: data.run, calls: [], underWay: new Map() });
       else known.seen = data.run;
       if (data.run.status !== RUNNING) known?.underWay.clear();
       forget(runs);
+      this.#versions.grow(data.run.principal);
     } else if (data.is === 'call') {
       const known = runs.get(data.run);
       if (known === undefined) return;
+      this.#versions.grow(known.seen.principal);
       if (data.call.isUnderWay === true) {
         known.underWay.set(data.call.call, data.call);
-        this.#version++;
         return;
       }
       known.underWay.delete(data.call.call);
@@ -153,11 +165,23 @@ export class SeenBridges implements Disposable {
         failedCalls: failedCalls + (data.call.error === undefined ? 0 : 1),
       };
       if (status === RUNNING) known.seen = { ...known.seen, ...counted };
-    } else if (data.is === 'recorded') return settle(asked, data.run, data.recorded);
-    else return settle(connection.askedAgain, data.run, data.repeatable);
-    this.#version++;
+    } else if (data.is === 'recorded') settle(asked, data.run, data.recorded);
+    else settle(connection.askedAgain, data.run, data.repeatable);
+  }
+
+  /** Takes what a bridge tells of itself, or that it is gone. */
+  #takeFacts(connection: BridgeConnection, facts: BridgeFacts | undefined): void {
+    const [before, now] = [serversByOwner(connection.facts), serversByOwner(facts)];
+    connection.facts = facts;
+    this.#factsVersions.grow();
+    for (const principal of new Set([...before.keys(), ...now.keys()]))
+      if (before.get(principal) !== now.get(principal)) this.#factsVersions.grow(principal);
   }
 }
+
+/** The servers of each principal in a form that can be compared. */
+const serversByOwner = (facts: BridgeFacts | undefined): ReadonlyMap<string, string> =>
+  new Map((facts?.principals ?? []).map(({ principal, servers }) => [principal, JSON.stringify(servers)]));
 
 type Waiting<T> = Map<string, ((answer: T | null) => void)[]>;
 

@@ -3,6 +3,7 @@
 import type { AuditLine, CallLine, QuestionLine, RunLine } from '../../run/audit/audit-line.js';
 import type { SeenCall, SeenRun } from '../told/told.js';
 import type { RunOfBridge } from './bridges.js';
+import { Versions } from './versions.js';
 
 /** The oldest runs are forgotten first. The audit's own files hold more. */
 const MAX_RUNS = 20_000;
@@ -64,13 +65,11 @@ type Sums = {
 export class History {
   readonly #runs = new Map<string, Known>();
   readonly #tools = new Map<string, Sums>();
-  #version = 0;
-  /** By the principal, undefined for the user of the machine. */
-  readonly #versions = new Map<string | undefined, number>();
+  readonly #versions = new Versions();
 
   /** Grows with each change; with a principal, with each change of what is theirs. */
   versionOf(principal?: string): number {
-    return principal === undefined ? this.#version : (this.#versions.get(principal) ?? 0);
+    return this.#versions.of(principal);
   }
 
   /** Takes lines of the audit, the oldest first. */
@@ -84,8 +83,7 @@ export class History {
         sum(this.#tools, call);
       } else if (line.kind === 'question') this.#of(line.run).questions.push(questionOf(line));
       else continue;
-      this.#version++;
-      this.#versions.set(line.principal, (this.#versions.get(line.principal) ?? 0) + 1);
+      this.#versions.grow(line.principal);
     }
     for (const id of this.#runs.keys()) {
       if (this.#runs.size <= MAX_RUNS) break;

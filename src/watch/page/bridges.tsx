@@ -1,8 +1,9 @@
 // Bridges that run, and for each its servers with their state and tools, its sandboxes that wait, and its memory.
 
 import { useState } from 'preact/hooks';
-import type { ShownNow } from '../front/shown.js';
+import type { ShownBridge } from '../front/shown.js';
 import type { BridgeFacts } from '../told/told.js';
+import { useData } from './data.js';
 import { Filters, hasWords } from './filters.js';
 import { bytes, countOf, Empty, Moment, Text } from './parts.js';
 
@@ -13,17 +14,18 @@ const KINDS: Readonly<Record<BridgeFacts['kind'], string>> = {
 };
 const MAX_TOOLS_SHOWN = 200;
 
-export function BridgesView({ now }: { readonly now: ShownNow | undefined }) {
+export function BridgesView() {
   const [words, setWords] = useState('');
-  if (now === undefined) return <Empty says="Loading." />;
-  if (now.bridges.length === 0)
+  const { data } = useData<readonly ShownBridge[]>('bridges', ['bridges']);
+  if (data === undefined) return <Empty says="Loading." />;
+  if (data.length === 0)
     return (
       <Empty says="Nothing runs. A bridge is seen here a moment after its host has listed its tools, and your servers over HTTP from your first request." />
     );
   return (
     <>
       <Filters label="Find tools" words={words} onWords={setWords} />
-      {now.bridges.map((bridge, at) =>
+      {data.map((bridge, at) =>
         'pid' in bridge ? (
           <Bridge key={`${bridge.pid} ${bridge.since}`} bridge={bridge} words={words} />
         ) : (

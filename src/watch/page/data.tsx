@@ -98,3 +98,16 @@ export async function post(
     return { isDone: false, says: 'Nothing was done: the program of the page does not answer.' };
   }
 }
+
+/** The bytes at `path`, or what the program says instead of them. */
+export async function load(
+  path: string,
+): Promise<{ readonly content: Blob | undefined; readonly says: string }> {
+  try {
+    const answer = await fetch(path);
+    if (answer.ok) return { content: await answer.blob(), says: '' };
+    return { content: undefined, says: (await answer.text()).trim() };
+  } catch {
+    return { content: undefined, says: 'The program of the page does not answer.' };
+  }
+}

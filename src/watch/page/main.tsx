@@ -106,7 +106,7 @@ function Shown({
   if (view === 'sessions') return <SessionsView />;
   if (view === 'tools') return <ToolsView />;
   if (view === 'verdicts') return <VerdictsView />;
-  return view === 'bridges' ? <BridgesView now={now} /> : <NowView now={now} />;
+  return view === 'bridges' ? <BridgesView /> : <NowView now={now} />;
 }
 
 render(<Page />, document.body);

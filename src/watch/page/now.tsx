@@ -18,16 +18,14 @@ export function NowView({ now }: { readonly now: ShownNow | undefined }) {
   return (
     <>
       <p class="summary">
-        {bridges.length === 0
-          ? 'No bridge runs'
-          : `${countOf(bridges.length, 'bridge')} run${bridges.length === 1 ? 's' : ''}`}
+        {bridges === 0 ? 'No bridge runs' : `${countOf(bridges, 'bridge')} run${bridges === 1 ? 's' : ''}`}
         , with {countOf(running.length, 'run')} under way.{' '}
         {questions > 0 && <a href="#/questions">{countOf(questions, 'question')} waiting for you</a>}
       </p>
       {running.length === 0 && (
         <Empty
           says={
-            bridges.length === 0
+            bridges === 0
               ? 'A bridge is seen here from its first call, or a moment after its host has listed its tools.'
               : 'Nothing runs at the moment.'
           }

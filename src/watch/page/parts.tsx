@@ -128,19 +128,6 @@ export function RecordedTexts({ of, isOver }: { readonly of: Recorded | null; re
           ))}
         </section>
       )}
-      {of.files.length > 0 && (
-        <section class="text">
-          <h3>Files</h3>
-          <ul>
-            {of.files.map((file) => (
-              <li key={file}>
-                <Text of={file} />
-              </li>
-            ))}
-          </ul>
-          <p class="note">The command mcp-sandbox-bridge kept lists and saves them.</p>
-        </section>
-      )}
       {!isOver && <p class="note">What it has written is shown when it has ended.</p>}
     </>
   );

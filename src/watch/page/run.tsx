@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import type { ShownRun } from '../front/shown.js';
 import { useData } from './data.js';
+import { RunFiles } from './files.js';
 import { bytes, countOf, duration, Empty, Moment, RecordedTexts, Status, Text, ToolName } from './parts.js';
 import { Waterfall } from './waterfall.js';
 
@@ -91,6 +92,7 @@ export function RunView({ id }: { readonly id: string }) {
         </>
       )}
       <RecordedTexts of={recorded} isOver={isOver} />
+      {isOver && <RunFiles key={seen.run} run={seen.run} recorded={recorded} />}
     </article>
   );
 }

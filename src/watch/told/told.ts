@@ -54,6 +54,8 @@ const recorded = z.object({
   result: z.string().optional(),
   error: z.string().optional(),
   files: z.array(z.string()),
+  /** Files whose text is here, since they are kept nowhere else. */
+  texts: z.array(z.object({ name: z.string(), text: z.string() })).default([]),
   /** `data` is base64. */
   pictures: z.array(z.object({ kind: z.enum(['png', 'jpeg', 'gif', 'webp']), data: z.string() })).default([]),
 });
@@ -110,6 +112,8 @@ const facts = z.object({
 /** Messages of a bridge. */
 export const told = z.discriminatedUnion('is', [
   z.object({ is: z.literal('facts'), facts }),
+  /** Facts that have changed where no others have: those others are long. */
+  z.object({ is: z.literal('figures'), figures: facts.pick({ memoryBytes: true, sandboxes: true }) }),
   /** A run that began, ended or is remembered. */
   z.object({ is: z.literal('run'), run }),
   z.object({ is: z.literal('call'), run: z.string(), call }),

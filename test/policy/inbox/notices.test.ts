@@ -11,7 +11,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/log/events.js';
 import type { ApprovalAnswer, Inbox } from '../../../src/policy/approvals/question.js';
 import { withNotices } from '../../../src/policy/inbox/notices.js';
-import { desktopCommand } from '../../../src/policy/inbox/notifiers.js';
+import { desktopCommand, sessionBus } from '../../../src/policy/inbox/notifiers.js';
 import { hostFacts } from '../../../src/settings/files/host-facts.js';
 import { pause, until } from '../../support/time.js';
 import { question, withArguments } from './questions.js';
@@ -155,4 +155,12 @@ it('runs notify-send where the desktop is to show it, and says once where there 
   expect(events).toEqual([
     { type: 'inbox.trouble', message: expect.stringMatching(/by desktop: .*notify-send/) },
   ]);
+});
+
+it('looks for the bus of the desktop where it is by custom, if no variable says where', () => {
+  const named = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/user/1000/bus' };
+  expect(sessionBus({}, 1000)).toEqual(named);
+  for (const env of [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/x' }, { XDG_RUNTIME_DIR: '/run/user/7' }])
+    expect(sessionBus(env, 1000)).toEqual({});
+  expect(sessionBus({}, undefined)).toEqual({});
 });
