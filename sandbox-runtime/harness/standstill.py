@@ -1,6 +1,6 @@
 """Everything in the container but its first process stands still: SIGSTOP, which nobody can catch or ignore.
 
-For a session whose processes the host cannot stop itself (src/sandbox/conversation/standstill.ts): an engine
+For a session whose processes the host cannot stop itself (src/sandbox/conversation/sandbox-freeze.ts): an engine
 elsewhere, without root, or with a kernel of its own. A stopped process can have a timer send it SIGCONT, so that it
 is looked at again and again: not only by whether it is awake, since it may have stopped itself ahead of the look, but
 by what it used.

@@ -26,6 +26,7 @@ from tests.host import (
     structured,
     tool,
 )
+from tests.pictures import PNG
 
 ECHO = server("github", tool("echo"))
 OTHER = server("jira", tool("get"))
@@ -124,6 +125,15 @@ class SessionTest(unittest.TestCase):
             self.assertEqual([f["code"] for f in host.ended() if f["type"] == "answered"], [7])
             self.assertEqual(host.check("x = = 4")["type"], "refused")
             self.assertEqual(host.call("x"), 3)
+
+    def test_each_call_may_show_as_many_pictures_as_a_run(self) -> None:
+        with Session(modules={"drawn": PNG}) as host:
+            host.call("from drawn import Drawn")
+            for _ in range(2):
+                host.call("for n in range(9): runtime.display(Drawn(1 + n))")
+                self.assertEqual(len([frame for frame in host.latest if frame["type"] == "picture"]), 8)
+                self.assertIn("[picture 1: 1x3 png", host.printed)
+                self.assertIn("at most 8 are shown in one run", host.printed)
 
     def test_files_and_results_lie_where_they_did_when_code_has_gone_elsewhere(self) -> None:
         gone = (

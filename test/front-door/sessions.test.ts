@@ -18,6 +18,17 @@ const rest = (result: CallToolResult): string => textOf(result).split('\n').slic
 const handleIn = (result: CallToolResult): string =>
   /\((s-[a-z0-9]{16})\)/.exec(firstLine(result))?.[1] ?? '';
 
+/** Code of a class that draws itself. */
+const PICTURE = `
+import struct, zlib
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+class Dot:
+    def _repr_png_(self):
+        head = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+        return b"\\x89PNG\\r\\n\\x1a\\n" + head + chunk(b"IDAT", zlib.compress(bytes(2))) + chunk(b"IEND", b"")
+`;
+
 /** How long nothing is called, so that a session that is to stand still does so in the last third of it. */
 const BETWEEN_MS = Math.max(3_000, coldSandboxes(15));
 const AT_ITS_END = 'end = time.monotonic()';
@@ -197,6 +208,19 @@ ${AT_ITS_END}`;
     expect(textOf(await bridge.call({ session, code: '1' }))).not.toContain('a.txt');
     const two = await bridge.call({ session, code, files: [{ name: 'in.txt', text: 'two!' }] });
     expect(textOf(two)).toContain('--- out/a.txt (4 bytes) ---\ntwo!');
+  });
+
+  it('shows as many pictures in each call as in a run of its own', async () => {
+    const session = 'pictures';
+    await bridge.call({ session, code: PICTURE });
+    for (const times of [8, 1]) {
+      const { content } = await bridge.call({
+        session,
+        code: `for _ in range(${times}): runtime.display(Dot())`,
+      });
+      expect(content.filter(({ type }) => type === 'image')).toHaveLength(times);
+      expect(rest({ content }).match(/^\[picture 1: /gm)).toHaveLength(1);
+    }
   });
 
   it('refuses what no session can be, and one that is required and not there', async () => {

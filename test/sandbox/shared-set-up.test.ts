@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
-import { type EngineChoice, rememberedChoice, shareFound } from '../../src/engine/detect.js';
+import { type EngineChoice, rememberChoice, rememberedChoice, shareFound } from '../../src/engine/detect.js';
 import { rememberImage } from '../../src/engine/images/remembered-image.js';
 import {
   demandAsShared,
@@ -24,6 +24,7 @@ import {
   setUpEngine,
   specOn,
 } from '../../src/sandbox/launch/launch-set-up.js';
+import { Launcher } from '../../src/sandbox/launch/launcher.js';
 import { keepCompiled } from '../../src/sandbox/python/python-name.js';
 import { harnessVersion } from '../../src/sandbox/spec/harness-files.js';
 import { pythonProfile } from '../../src/sandbox/spec/profile.js';
@@ -119,4 +120,17 @@ it('is found out anew where the engine has been reset', async () => {
   rmSync(join(dir, 'overlay-images'), { recursive: true });
   await expect(setUpEngine(contextIn('two'), NEVER)).rejects.toMatchObject({ code: 'E_ENGINE_BROKEN' });
   expect(readFileSync(join(dir, 'asked'), 'utf8')).toMatch(/^info /);
+});
+
+it('is found out anew by each of two first starts that fail on it', async () => {
+  const { settings } = contextIn('one');
+  rememberChoice(engineSelectionOf(settings), choice);
+  findBefore();
+  await using launcher = new Launcher(settings, { platform: 'linux' }, () => {});
+  const starts = [1, 2].map(() => launcher.start(pythonProfile(settings), NEVER));
+  const ended = await Promise.allSettled(starts);
+  expect(ended.map((each) => each.status === 'rejected' && each.reason.code)).toEqual([
+    'E_ENGINE_BROKEN',
+    'E_ENGINE_BROKEN',
+  ]);
 });

@@ -7,34 +7,30 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readText } from '../../base/files/read-text.js';
 import { environmentWith } from '../../base/process/process.js';
 import { groupOptions, onExit, signalGroup } from '../../base/process/process-group.js';
-
 import { waitForClose } from '../../base/process/streams.js';
 import type { Container, ContainerExit, Engine } from '../engine.js';
 import {
   firstProcess,
   isLiving,
+  KILL_POLL_MS,
   killFirstProcess,
   killLiving,
   type Living,
   livingAt,
   runsHere,
+  waitUntilGone,
   withMonitor,
 } from '../machine/first-process.js';
 import { openStdioPipes, tooManyOpenFiles } from './stdio-pipes.js';
 
 /** How long a killed container may take to be gone before it is removed by force. */
 const GONE_WITHIN_MS = 3_000;
-/** A container is being made for about a tenth of a second, and a killed one takes a few hundredths to be gone. */
-const KILL_POLL_MS = 20;
-/** A container whose last process ends closes its streams a moment before that. */
-const ENDS_WITHIN_MS = 200;
 /** Between two requests to remove a container that is still being made, and cannot be removed before it is there. */
 const REMOVE_AGAIN_MS = 200;
-/** How long a killed first process is waited for; one that the kernel cannot end is left to the engine and the next start. */
-const KILLED_WITHIN_MS = 10_000;
 /**
  * podman hands these variables to its monitor (conmon), and no others of the kind. Without one that knows UTF-8 the monitor
  * refuses every path with other letters than ASCII, and with it the container.
@@ -158,7 +154,7 @@ export class CliContainer implements Container {
     const until = performance.now() + GONE_WITHIN_MS;
     do {
       await this.#plan.remove(this.name);
-      await Promise.race([this.exited, delay(REMOVE_AGAIN_MS)]);
+      await Promise.race([this.exited, sleep(REMOVE_AGAIN_MS, undefined, { ref: false })]);
     } while (!this.#hasEnded && performance.now() < until);
     if (this.#hasEnded) return;
     this.#killClient();
@@ -172,7 +168,9 @@ export class CliContainer implements Container {
     if (this.#plan.launch === 'detached' && exit.code === 0) {
       this.#launched = this.#lookAtProcesses();
       await streamsClosed;
-      if (!(await this.#isGone(this.#launched))) return { code: undefined, signal: undefined };
+      const { first } = this.#launched;
+      const isGone = first === undefined || (await waitUntilGone(first, () => this.kill()));
+      if (!isGone) return { code: undefined, signal: undefined };
     }
     this.#hasEnded = true;
     this.#removeExitHook();
@@ -190,19 +188,6 @@ export class CliContainer implements Container {
     const { pidFile } = this.#plan;
     const found = pidFile === undefined ? undefined : withMonitor(pidFile);
     return { monitor: found?.monitor, first: found && livingAt(found.pid) };
-  }
-
-  /** Waits for the end of the first process, which it is made to come to; false where even that does not end it. */
-  async #isGone({ first }: Launched): Promise<boolean> {
-    const closedAt = performance.now();
-    while (first !== undefined && isLiving(first)) {
-      const waitedMs = performance.now() - closedAt;
-      if (waitedMs > KILLED_WITHIN_MS) return false;
-      if (waitedMs > ENDS_WITHIN_MS) this.kill();
-      // Nothing else may be left that keeps our process going, and somebody waits for this.
-      await new Promise((resolve) => setTimeout(resolve, KILL_POLL_MS));
-    }
-    return true;
   }
 
   /** Kills the container from the exit hook, which cannot wait; one left half-made is found by the next start's sweep. */
@@ -268,7 +253,7 @@ export class CliContainer implements Container {
     await this.#removal;
     const inTime = await Promise.race([
       this.exited.then(() => true),
-      delay(GONE_WITHIN_MS).then(() => false),
+      sleep(GONE_WITHIN_MS, false, { ref: false }),
     ]);
     if (!inTime) await this.#endWithClient();
     // The engine removes a container that has ended (--rm), but not one whose client was killed, nor one that is deaf.
@@ -291,8 +276,3 @@ function exitOf(client: ChildProcess): Promise<ContainerExit> {
     client.once('exit', (code, signal) => resolve({ code: code ?? undefined, signal: signal ?? undefined }));
   });
 }
-
-const delay = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });

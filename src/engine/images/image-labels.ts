@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { createHash } from '../../base/crypto.js';
+import { jsonIn } from '../../base/json/records.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { EngineImages } from '../engine.js';
 import { RECIPE_DIR, readOwnName } from './image-name.js';
@@ -52,7 +53,7 @@ export async function readLabels(images: Pick<EngineImages, 'labels'>, image: st
 
 /** Reads labels from JSON, as engines print it. */
 export function parseLabels(text: string) {
-  const parsed = labels.safeParse(jsonOf(text));
+  const parsed = labels.safeParse(jsonIn(text));
   const found = parsed.success ? (parsed.data ?? {}) : {};
   if (found[`${LABEL}image`] === undefined) return undefined;
   const modules = found[`${LABEL}modules`];
@@ -64,14 +65,6 @@ export function parseLabels(text: string) {
     /** Modules that its Python imports beyond the standard library; undefined for images from before this label. */
     modules: modules?.split(',').filter((name) => /^\w+$/.test(name)),
   };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Half a sentence about an image of ours that today's recipe would make otherwise; undefined where it would not. */

@@ -5,6 +5,7 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { readText } from '../../base/files/read-text.js';
 import { isAlive, type Owner } from '../../base/process/owner.js';
@@ -62,6 +63,29 @@ export function killLiving(living: Living): boolean {
   } catch {
     return false;
   }
+}
+
+/** Between two looks at a container that is being made, or ends. */
+export const KILL_POLL_MS = 20;
+/** A container whose last process ends closes its streams a moment before that. */
+const ENDS_WITHIN_MS = 200;
+/** How long a killed first process is waited for; one that the kernel cannot end is left to the engine and the next start. */
+export const KILLED_WITHIN_MS = 10_000;
+
+/**
+ * Waits for the end of a first process whose streams are closed. That is no end of it, so then it is killed; false where even
+ * that does not end it.
+ */
+export async function waitUntilGone(first: Living, kill: () => void): Promise<boolean> {
+  const closedAt = performance.now();
+  while (isLiving(first)) {
+    const waitedMs = performance.now() - closedAt;
+    if (waitedMs > KILLED_WITHIN_MS) return false;
+    if (waitedMs > ENDS_WITHIN_MS) kill();
+    // Nothing else may be left that keeps our process going, and somebody waits for this.
+    await sleep(KILL_POLL_MS);
+  }
+  return true;
 }
 
 /** Whether the client that makes the container of `pidFile` is still at work, so that its first process may not be started. */

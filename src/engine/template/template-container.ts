@@ -5,19 +5,22 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Duplex, Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { environmentWith } from '../../base/process/process.js';
 import { groupOptions, signalGroup } from '../../base/process/process-group.js';
 import { waitForClose } from '../../base/process/streams.js';
 import { openStdioPipes, tooManyOpenFiles } from '../client/stdio-pipes.js';
 import type { Container, ContainerExit } from '../engine.js';
 import { firstOfBundle, isNoted, removeBundle, removeEnded } from '../machine/bundles.js';
-import { isLiving, killLiving, type Living } from '../machine/first-process.js';
+import {
+  isLiving,
+  KILLED_WITHIN_MS,
+  killLiving,
+  type Living,
+  waitUntilGone,
+} from '../machine/first-process.js';
 import { type ClockPlan, clockArgv } from './clock.js';
 
-/** Times as in cli-container.ts, for the same reasons. */
-const KILL_POLL_MS = 20;
-const ENDS_WITHIN_MS = 200;
-const KILLED_WITHIN_MS = 10_000;
 /** How long a clock may take to remove a sandbox whose first process is gone. */
 const REMOVED_WITHIN_MS = 10_000;
 
@@ -114,26 +117,14 @@ export class TemplateContainer implements Container {
     // The words of a runtime that could not start it are on stderr.
     const exit = this.#isLaunched ? { code: undefined, signal: undefined } : await this.#clockLeft;
     const first = this.#first;
-    if (first !== undefined) await this.#untilGone(first);
+    if (first !== undefined) await waitUntilGone(first, () => killLiving(first));
     this.#hasEnded = true;
     return exit;
   }
 
-  /** That its streams are closed is no end of it, so then it is killed. */
-  async #untilGone(first: Living): Promise<void> {
-    const closedAt = performance.now();
-    while (isLiving(first)) {
-      const waitedMs = performance.now() - closedAt;
-      if (waitedMs > KILLED_WITHIN_MS) return;
-      if (waitedMs > ENDS_WITHIN_MS) killLiving(first);
-      // Nothing else may be left that keeps our process going, and somebody waits for this.
-      await new Promise((resolve) => setTimeout(resolve, KILL_POLL_MS));
-    }
-  }
-
   async #dispose(): Promise<void> {
     this.kill();
-    await Promise.race([this.exited, delay(KILLED_WITHIN_MS)]);
+    await Promise.race([this.exited, sleep(KILLED_WITHIN_MS, undefined, { ref: false })]);
     const { bundle, notes, isBySystemd } = this.#plan;
     const first = this.#first;
     const isGone = first !== undefined && !isLiving(first);
@@ -141,7 +132,7 @@ export class TemplateContainer implements Container {
     if (isGone && !isBySystemd) await removeEnded(notes, this.name);
     rmSync(bundle, { recursive: true, force: true });
     this.#letGo();
-    await Promise.race([this.#clockLeft, delay(REMOVED_WITHIN_MS)]);
+    await Promise.race([this.#clockLeft, sleep(REMOVED_WITHIN_MS, undefined, { ref: false })]);
     if (isNoted(notes, this.name)) await this.#removeWithoutClock();
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
   }
@@ -162,8 +153,3 @@ function exitOf(clock: ChildProcess): Promise<ContainerExit> {
     clock.once('exit', (code, signal) => resolve({ code: code ?? undefined, signal: signal ?? undefined }));
   });
 }
-
-const delay = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });

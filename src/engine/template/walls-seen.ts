@@ -3,12 +3,11 @@
 
 import { readlinkSync } from 'node:fs';
 import { type ReadText, readText } from '../../base/files/read-text.js';
-import { groupLimit } from '../machine/enforcement.js';
+import { CONTROLS, groupLimit } from '../machine/enforcement.js';
 
 /** Lines of /proc/PID/status that are a wall. */
 const STATUS = /^(?:Uid|Gid|Groups|Umask|Cap\w+|NoNewPrivs|Seccomp\w*):/;
 const NAMESPACES = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'user', 'uts'];
-const CONTROLS = ['memory', 'pids', 'cpu'] as const;
 
 /** Each wall of the container of the first process `pid`, by its name; equal for containers that are held alike. */
 export function wallsSeen(pid: number, read: ReadText = readText): ReadonlyMap<string, string> {

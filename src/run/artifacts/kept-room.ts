@@ -95,7 +95,7 @@ export class KeptRoom {
   /** Removes what has expired, whoever kept it. */
   sweep(): Promise<void> {
     return this.#turns.add(async () => {
-      this.#folders = undefined;
+      this.#lookedAtMs = Number.NEGATIVE_INFINITY;
       await this.#clear(await this.#look(), 0);
     });
   }
@@ -132,7 +132,13 @@ export class KeptRoom {
     if (this.#folders !== undefined && now - this.#lookedAtMs < LOOK_AGAIN_AFTER_MS) return this.#folders;
     const names = await readdir(this.#options.dir).catch(() => []);
     const handles = names.filter((name) => HANDLE.test(name));
-    const found = await Promise.all(handles.map(async (name) => [name, await this.#measure(name)] as const));
+    const found = await Promise.all(
+      handles.map(async (name) => {
+        // A run of this bridge that still writes has taken more than it has written.
+        const taken = this.#writing.has(name) ? this.#folders?.get(name) : undefined;
+        return [name, taken ?? (await this.#measure(name))] as const;
+      }),
+    );
     this.#folders = new Map(
       found.flatMap(([name, folder]) => (folder === undefined ? [] : [[name, folder] as const])),
     );

@@ -92,13 +92,17 @@ export class KeptRun {
   /** Stream of at most `maxBytes`, which are taken from the quota until the stream ends. */
   stream(name: string, mimeType: string, maxBytes: number): KeptStream {
     const kept = { number: this.#numbers++, ending: endingFor(name, mimeType) };
-    const file = this.#take(maxBytes).then(() => open(this.#path(kept), 'wx', 0o600));
+    let takenBytes = 0;
+    const file = this.#take(maxBytes).then(() => {
+      takenBytes = maxBytes;
+      return open(this.#path(kept), 'wx', 0o600);
+    });
     return new KeptStream(file, {
       onEnd: (sizeBytes) => {
         this.#room.giveBack(this.#handle, maxBytes - sizeBytes);
         return this.#add({ name, mimeType, sizeBytes, ...kept });
       },
-      onFailure: () => this.#lose(kept, maxBytes),
+      onFailure: () => this.#lose(kept, takenBytes),
     });
   }
 

@@ -109,27 +109,23 @@ export class OnDemand implements Disposable {
     return this.#parts.words ?? OF_CODE;
   }
 
-  #refusalError(server: string, why: string): BridgeError {
-    return this.#words.refused(server, why);
-  }
-
   async #decide(server: string, signal: AbortSignal): Promise<void> {
     const { mode, agent } = this.#parts;
     if (mode === 'always') return;
-    if (mode === 'never') throw this.#refusalError(server, 'MCP_BRIDGE_AUTOLOAD is never');
+    if (mode === 'never') throw this.#words.refused(server, 'MCP_BRIDGE_AUTOLOAD is never');
     if (!agent.elicits().form)
-      throw this.#refusalError(server, 'the user has to be asked first, and this client cannot ask');
+      throw this.#words.refused(server, 'the user has to be asked first, and this client cannot ask');
     let answer = this.#answers.get(server);
     if (answer === undefined) {
       if (this.#answers.size >= MAX_QUESTIONS)
-        throw this.#refusalError(server, `the user was asked ${MAX_QUESTIONS} times in this run already`);
+        throw this.#words.refused(server, `the user was asked ${MAX_QUESTIONS} times in this run already`);
       answer = this.#lastQuestion.then(() => this.#ask(server));
       this.#answers.set(server, answer);
       this.#lastQuestion = answer.catch(() => {});
     }
     const action = await unlessAborted(answer, signal);
     if (action !== 'accept')
-      throw this.#refusalError(
+      throw this.#words.refused(
         server,
         action === 'cancel' ? 'the user closed the question without an answer' : 'the user said no',
       );
@@ -138,7 +134,7 @@ export class OnDemand implements Disposable {
   async #ask(server: string): Promise<unknown> {
     const { agent } = this.#parts;
     const { leftMs } = this.#time;
-    if (leftMs <= 0) throw this.#refusalError(server, 'the time for asking the user is used up');
+    if (leftMs <= 0) throw this.#words.refused(server, 'the time for asking the user is used up');
     using deadline = new Deadline(this.#ending.signal);
     const goOn = this.#time.ask();
     deadline.start(leftMs);
@@ -155,7 +151,7 @@ export class OnDemand implements Disposable {
     } catch (thrown) {
       const why =
         deadline.cause === 'timeout' ? 'the user did not answer in time' : clipText(messageOf(thrown));
-      throw this.#refusalError(server, why);
+      throw this.#words.refused(server, why);
     } finally {
       goOn();
     }

@@ -8,16 +8,13 @@ import type { GuestError, SandboxEnd } from '../../sandbox/conversation/sandbox.
 import type { RunStatus } from '../events.js';
 import { hintFor } from '../hints/hints.js';
 import {
-  breachError,
+  endError,
   guestError,
   killedChild,
-  lostError,
   MAX_MESSAGE_CHARS,
   memoryBehind,
-  outOfMemory,
   ownError,
   type SandboxFacts,
-  wasKilledForMemory,
 } from './ending-errors.js';
 import type { OutcomeError } from './outcome.js';
 
@@ -63,19 +60,9 @@ export function endingOf(
     return {
       failure: { status: 'cancelled', error: ownError('E_CANCELLED', 'The run was cancelled.', undefined) },
     };
-  switch (end.how) {
-    case 'violation':
-      return failedEnding(ownError(end.error.code, end.error.message, end.error.remedy));
-    case 'limit':
-      return failedEnding(breachError(end.breach));
-    case 'lost':
-      // Without a word of the supervisor: the kernel took it along with the command.
-      if (wasKilledForMemory(facts)) return failedEnding(outOfMemory(facts.spec.memoryBytes));
-      // Changes that the command has made to /work stay.
-      return failedEnding(lostError(end.detail, facts, { isHarmless: false }));
-    case 'exited':
-      return exitEnding(end.report, heard, facts);
-  }
+  if (end.how === 'exited') return exitEnding(end.report, heard, facts);
+  // Changes that the command has made to /work stay.
+  return { failure: { status: 'error', error: endError(end, facts, { isHarmless: false }) } };
 }
 
 function exitEnding(
@@ -96,8 +83,6 @@ function exitEnding(
   const error = { ...guestError(raised, hint), traceback: [] };
   return { failure: { status: 'error', exitCode, error } };
 }
-
-const failedEnding = (error: OutcomeError): CommandEnding => ({ failure: { status: 'error', error } });
 
 /** Status of an ending for log and audit, and why the command failed. */
 export function recordedEnd(ending: CommandEnding): {

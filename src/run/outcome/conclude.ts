@@ -12,18 +12,15 @@ import { hintFor, unawaitedNote } from '../hints/hints.js';
 import { notInstalledNote } from '../hints/modules.js';
 import { isPythonTask, type Task } from '../programs/task.js';
 import {
-  breachError,
+  endError,
   guestError,
   hintOf,
   killedChild,
-  lostError,
   MAX_MESSAGE_CHARS,
-  outOfMemory,
   ownError,
   type SandboxFacts,
   signalError,
   timedOut,
-  wasKilledForMemory,
   wordsFor,
 } from './ending-errors.js';
 import type { Outcome, OutcomeError } from './outcome.js';
@@ -64,27 +61,8 @@ export function conclude(
       error: ownError('E_CANCELLED', 'The run was cancelled.', undefined),
     };
   }
-  switch (end.how) {
-    case 'violation':
-      return {
-        ...said,
-        status: 'error',
-        error: ownError(end.error.code, end.error.message, end.error.remedy),
-      };
-    case 'limit':
-      return { ...said, status: 'error', error: breachError(end.breach) };
-    case 'lost':
-      // Without a word of the supervisor: the kernel took it along with the guest.
-      if (wasKilledForMemory(facts))
-        return { ...said, status: 'error', error: outOfMemory(facts.spec.memoryBytes) };
-      return {
-        ...said,
-        status: 'error',
-        error: lostError(end.detail, facts, { isHarmless: leavesNothing(facts) }),
-      };
-    case 'exited':
-      return { ...said, ...exitOutcome(end.report, asked.task, transcript, facts) };
-  }
+  if (end.how === 'exited') return { ...said, ...exitOutcome(end.report, asked.task, transcript, facts) };
+  return { ...said, status: 'error', error: endError(end, facts, { isHarmless: leavesNothing(facts) }) };
 }
 
 /** Changes that code without calls and without a network can have made are gone with its sandbox. */

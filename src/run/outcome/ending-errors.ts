@@ -3,7 +3,7 @@
 
 import { ownCommand } from '../../base/process/own-command.js';
 import { clipHarmless, clipHarmlessLine } from '../../base/text/text.js';
-import type { GuestError } from '../../sandbox/conversation/sandbox.js';
+import type { GuestError, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { Breach } from '../../sandbox/limits/watchdog.js';
 import { fileSizeSentence, type HintSpec, megabytes, memoryRemedy } from '../hints/hint.js';
 import { hintFor } from '../hints/hints.js';
@@ -175,7 +175,7 @@ function remedyAfter(
 const TERMINATED_ELSEWHERE =
   "The signal came from inside, or the engine's machine was being turned off. The next call shows which.";
 
-export const wasKilledForMemory = ({ memoryKills }: SandboxFacts): boolean => (memoryKills ?? 0) > 0;
+const wasKilledForMemory = ({ memoryKills }: SandboxFacts): boolean => (memoryKills ?? 0) > 0;
 
 export const outOfMemory = (limitBytes: number): OutcomeError =>
   ownError('E_MEMORY', `Memory limit ${megabytes(limitBytes)} exceeded.`, memoryRemedy);
@@ -217,14 +217,29 @@ export function breachError(breach: Breach): OutcomeError {
   }
 }
 
-const DOCTOR = `if it vanishes again, run \`${ownCommand('doctor')}\`.`;
-
-/** Nothing in the code can take the supervisor's last word, but for what looks for it. `isHarmless`: it can be done twice. */
-export function lostError(
-  detail: string,
-  { hasRun, calls }: SandboxFacts,
+/** The error of a sandbox that did not come to an end of its own. `isHarmless`: what it did can be done twice. */
+export function endError(
+  end: Exclude<SandboxEnd, { how: 'exited' }>,
+  facts: SandboxFacts,
   { isHarmless }: { readonly isHarmless: boolean },
 ): OutcomeError {
+  switch (end.how) {
+    case 'violation':
+      return ownError(end.error.code, end.error.message, end.error.remedy);
+    case 'limit':
+      return breachError(end.breach);
+    case 'lost':
+      // Without a word of the supervisor: the kernel took it along with the code.
+      return wasKilledForMemory(facts)
+        ? outOfMemory(facts.spec.memoryBytes)
+        : lostError(end.detail, facts, isHarmless);
+  }
+}
+
+const DOCTOR = `if it vanishes again, run \`${ownCommand('doctor')}\`.`;
+
+/** Nothing in the code can take the supervisor's last word, but for what looks for it. */
+function lostError(detail: string, { hasRun, calls }: SandboxFacts, isHarmless: boolean): OutcomeError {
   const message = `The sandbox vanished: ${detail}`;
   if (!hasRun || isHarmless) {
     return ownError('E_SANDBOX_LOST', message, `The code is hardly the reason: send it again; ${DOCTOR}`);

@@ -21,8 +21,7 @@ export type RunHandlers = {
   readonly onOutput: (stream: OutputStream, text: string, base64: string | null) => void;
   /** Every frame of the guest; `text` is its line, for values that are relayed verbatim. */
   readonly onGuest: (frame: GuestFrame, text: string) => void;
-  /** Gets each file that the code has left in its folder for results, after the code's end. */
-  /** A file that the code left, or the names of those that stay behind. */
+  /** A file that the code has left in its folder for results, or the names of those that stay behind; after the code's end. */
   readonly onFile: (frame: FrameOf<SupervisorFrame, 'file' | 'skipped'>) => void;
   /** As soon as the code itself has ended: its files may follow. Whatever speaks for the supervisor may say it twice. */
   readonly onGuestEnd?: (end: GuestEnd) => void;

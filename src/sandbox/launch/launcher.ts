@@ -58,6 +58,8 @@ export class Launcher implements AsyncDisposable {
   readonly #volumes = new Map<string, Engine | undefined>();
   readonly #copies: DataCopies;
   #pad: Promise<LaunchSetUp> | undefined;
+  /** The latest one that an earlier process has chosen, until a sandbox has started on it: it may be wrong by now. */
+  #unproven: Promise<LaunchSetUp> | undefined;
   #ready: LaunchSetUp | undefined;
   #count = 0;
   #toldSetup = '';
@@ -108,7 +110,9 @@ export class Launcher implements AsyncDisposable {
   pad(): Promise<LaunchSetUp> {
     if (this.#ready !== undefined && this.#ready.stamp !== this.#ready.engine.imageStamp()) this.#forgetPad();
     if (this.#pad === undefined) {
+      const isChosen = isChosenBefore(this.#context);
       const pad = this.#makePad(this.#closing.signal);
+      if (isChosen) this.#unproven = pad;
       pad.then(
         (ready) => {
           if (this.#pad === pad) this.#ready = ready;
@@ -216,11 +220,13 @@ export class Launcher implements AsyncDisposable {
 
   /** On what an earlier process found, or, where that no longer starts (an upgrade, a removed image), on what is found now. */
   async #startAnywhere(kind: SandboxProfile, signal: AbortSignal): Promise<[Sandbox, LaunchSetUp]> {
-    const wishes = engineSelectionOf(this.#context.settings);
-    const remembered = this.#pad === undefined && isChosenBefore(this.#context);
     const startedAt = performance.now();
+    const setUp = this.#padFor(kind, signal);
+    const used = this.#pad;
     try {
-      return await this.#startOn(await this.#padFor(kind, signal), kind, signal);
+      const started = await this.#startOn(await setUp, kind, signal);
+      if (this.#unproven === used) this.#unproven = undefined;
+      return started;
     } catch (thrown) {
       // Trying again is for what fails at once, not for what hangs; and no engine has an image that nobody has built.
       const hung = performance.now() - startedAt > START_TIMEOUT_MS / 2;
@@ -229,11 +235,14 @@ export class Launcher implements AsyncDisposable {
       // Elsewhere the way there may be cut, and then what the engine says of itself is the better word.
       const engine = this.#ready?.engine;
       const mayBeCut = this.#machine !== undefined || engine?.whyUnreachable !== undefined;
-      const mayBeStale = remembered || mayBeCut;
+      const mayBeStale = this.#unproven === used || mayBeCut;
       engine?.derived?.forget();
       if (!mayBeStale || hung || isAnothers || isEnding) throw thrown;
-      forgetChoice(wishes);
-      this.#forgetPad();
+      // Another start that has failed on it may have a new one made already.
+      if (this.#pad === used || this.#pad === undefined) {
+        forgetChoice(engineSelectionOf(this.#context.settings));
+        this.#forgetPad();
+      }
       await this.#machine?.lookAgain(signal);
       return this.#startOn(await this.#padFor(kind, signal), kind, signal);
     }

@@ -224,6 +224,32 @@ describe('the quota', () => {
     expect(await kept.read(uri)).toBeDefined();
   });
 
+  it('gets nothing back for a stream that had no room', async () => {
+    const kept = store();
+    const [one, other] = [kept.open('one'), kept.open('other')];
+    for (const run of [one, other]) await run.put('a', 'text/plain', Buffer.alloc(4 * MB));
+    await expect(one.stream('stdout.txt', 'text/plain', 5 * MB).end()).rejects.toThrow(OverQuota);
+    await expect(other.put('b', 'text/plain', Buffer.alloc(4 * MB))).rejects.toThrow(/other runs/);
+  });
+
+  it('counts all that a stream has taken, however often it is looked at what is there', async () => {
+    const kept = store();
+    const writing = kept.open('a-run');
+    const stream = writing.stream('stdout.txt', 'text/plain', 6 * MB);
+    stream.write(Buffer.from('short'));
+    await keepOne(kept, 'small', 'x');
+    nowMs += 61_000;
+    await expect(keepOne(kept, 'large', Buffer.alloc(6 * MB))).rejects.toThrow(/other runs/);
+    await kept.sweep();
+    await expect(keepOne(kept, 'large', Buffer.alloc(6 * MB))).rejects.toThrow(/other runs/);
+    await stream.end();
+    await writing.seal();
+    const { uri } = await keepOne(kept, 'large', Buffer.alloc(6 * MB));
+    nowMs += 1_000;
+    await keepOne(kept, 'as large', Buffer.alloc(6 * MB));
+    expect(await kept.read(uri)).toBeUndefined();
+  });
+
   it('is no reason to remove what a run still writes', async () => {
     const kept = store();
     const writing = kept.open('a-run');
