@@ -16,6 +16,7 @@ import types
 import warnings
 from collections.abc import Sequence
 from os import _exit, write
+from time import sleep
 
 from harness.channel import Channel
 from harness.ending import Ending, exit_code, rehearse
@@ -40,6 +41,9 @@ from mcp._setup import bind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
+
+# How long the supervisor is given for its last word, with which it ends, and the container with it.
+LAST_WORD_WITHIN_S = 0.02
 
 
 def be_guest(
@@ -87,7 +91,8 @@ def be_guest(
         hand_on = waiting.take if waiting is not None and waiting.suits(run, bequest, has_input) else None
         code = launch(run, program_input, bequest, channel.send, hand_on)
         if code is None:
-            _leave(channel, leave, 0)
+            _say_farewell(channel, leave, 0)
+            code = 0
         os._exit(code)
     channel.open(early)
     remember_source(program.source, program.file)
@@ -173,15 +178,20 @@ def _show_open_figures() -> None:
 
 
 def _leave(channel: Channel, leave: tuple[int, bytes], code: int) -> NoReturn:
-    """Tells the supervisor, which then need not wait until the kernel has taken this process down."""
+    """Ends, and lets the supervisor's last word go first: the kernel needs longer to take this process down."""
+    if _say_farewell(channel, leave, code):
+        sleep(LAST_WORD_WITHIN_S)
+    _exit(code)
+
+
+def _say_farewell(channel: Channel, leave: tuple[int, bytes], code: int) -> bool:
+    """Tells the supervisor, which then waits for this process no longer; False where it cannot be told so."""
     fd, farewell = leave
     try:
-        if channel.is_mine:
-            write(fd, farewell + bytes([code]))
+        return channel.is_mine and write(fd, farewell + bytes([code])) > 0
     except OSError:
         # The code has closed it; the end itself tells the same.
-        pass
-    _exit(code)
+        return False
 
 
 def _fresh_main() -> dict[str, Any]:

@@ -15,15 +15,35 @@ export function filesOf(source: Pick<Source, 'files'>, env: Environment, host: H
 }
 
 /** The files that one pattern stands for. */
-export function locate(pattern: string, env: Environment, host: HostFacts): string[] {
-  const paths = namedBy(env, host);
-  const path = paths.get(pattern);
-  if (path !== undefined) return [path];
+export function locate(pattern: string, env: Environment, host: HostFacts): readonly string[] {
+  const places = placesBy(env, host);
+  const place = places.get(pattern) ?? placeOf(pattern, env, host);
+  places.set(pattern, place);
+  return typeof place === 'function' ? place(host) : place;
+}
+
+/** Files of a pattern, wherever files are; or how to find them where that depends on what is there now. */
+type Located = readonly string[] | ((host: HostFacts) => readonly string[]);
+
+/** Places of patterns: each run asks for all of them, and neither the environment nor the machine's facts change under a bridge. */
+const known = new WeakMap<
+  Environment,
+  Pick<HostFacts, 'cwd' | 'home' | 'platform'> & { readonly places: Map<string, Located> }
+>();
+
+function placesBy(env: Environment, { cwd, home, platform }: HostFacts): Map<string, Located> {
+  const last = known.get(env);
+  if (last?.cwd === cwd && last.home === home && last.platform === platform) return last.places;
+  const places = new Map<string, Located>();
+  known.set(env, { cwd, home, platform, places });
+  return places;
+}
+
+function placeOf(pattern: string, env: Environment, host: HostFacts): Located {
   const [, prefix, rest = ''] = /^(\.\.\.|\^)\/(.*)$/.exec(pattern) ?? [];
-  if (prefix !== undefined) {
-    const folders = prefix === '^' ? withinCheckout(host) : ancestors(host);
-    return folders.map((folder) => pathRules(host).join(folder, rest));
-  }
+  const { join } = pathRules(host);
+  if (prefix === '^') return (now) => withinCheckout(now).map((folder) => join(folder, rest));
+  if (prefix !== undefined) return ancestors(host).map((folder) => join(folder, rest));
   const parts = pattern.split('/');
   const star = parts.findIndex((part) => part.includes('*'));
   // Only a star of the pattern itself stands for names, not one that a variable brings.
@@ -31,26 +51,7 @@ export function locate(pattern: string, env: Environment, host: HostFacts): stri
   const { text, missing } = expand(start, namedIn(start, env));
   if (missing.length > 0) return [];
   const begin = absolutePath(text, host.cwd, host);
-  if (star !== -1) return filesMatching(begin, parts.slice(star), host);
-  paths.set(pattern, begin);
-  return [begin];
-}
-
-/**
- * Paths of patterns that name one file, wherever files are: each run asks for all of them, and neither the environment nor the
- * machine's facts change under a bridge.
- */
-const named = new WeakMap<
-  Environment,
-  Pick<HostFacts, 'cwd' | 'home' | 'platform'> & { readonly paths: Map<string, string> }
->();
-
-function namedBy(env: Environment, { cwd, home, platform }: HostFacts): Map<string, string> {
-  const known = named.get(env);
-  if (known?.cwd === cwd && known.home === home && known.platform === platform) return known.paths;
-  const paths = new Map<string, string>();
-  named.set(env, { cwd, home, platform, paths });
-  return paths;
+  return star === -1 ? [begin] : (now) => filesMatching(begin, parts.slice(star), now);
 }
 
 /** The variables that `text` names. An empty one means unset, as XDG asks. Each look at the environment is a system call. */

@@ -1,6 +1,7 @@
 // A bridge of which only that is there which an agent is told when it connects: the rest is loaded and made when it is first
 // called, or ahead of that a moment after the tools were listed. Hosts start bridges often, and most are never called.
 
+import { setFlagsFromString } from 'node:v8';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { loadedOnce } from '../../base/replaced-part.js';
 import { Redactor } from '../../base/secrets/redact.js';
@@ -10,6 +11,12 @@ import type { Bridge, BridgeOptions, LearnedListener } from '../../tenant/bridge
 import { Configured } from '../../tenant/configured.js';
 import { compileSchemas } from '../../wire/schema-making.js';
 import { Jobs } from '../calls/jobs.js';
+
+/**
+ * Has V8 remember from a function's first call on what that call has met. Usually it waits for a hundred or so: a start runs most
+ * functions once. An agent makes so few calls that each of them would be run like the first.
+ */
+const LEARN_AT_ONCE = '--no-lazy-feedback-allocation';
 
 /** Loads the handlers that answer out of a whole bridge. */
 export const loadAnswers = loadedOnce(() => import('../resources/resources.js'));
@@ -110,6 +117,7 @@ export class LateBridge implements AsyncDisposable {
 
   readonly #make = loadedOnce(async () => {
     compileSchemas();
+    setFlagsFromString(LEARN_AT_ONCE);
     const { Bridge } = await import('../../tenant/bridge.js');
     if (this.#isClosing) throw new BridgeError('E_SHUTDOWN', 'The bridge is closing.', { fault: 'bridge' });
     const bridge = new Bridge({ ...this.#options, configured: this.servers });

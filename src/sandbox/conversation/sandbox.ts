@@ -265,8 +265,9 @@ export class Sandbox implements AsyncDisposable {
     });
     if (endsBetweenCalls(this.#turn)) return answer;
     this.#enter(beginCheck(this.#turn, code, onAnswer));
-    this.#startGuard();
     this.#channel.send({ type: 'check', code, file });
+    // Behind it, since a look at the groups takes as long as most code takes to be compiled.
+    this.#startGuard();
     return answer;
   }
 
