@@ -12,6 +12,9 @@ const ANSWERS_WITHIN_MS = 30_000;
 export const HALF_CLOSES = 'v5.channel.k8s.io';
 const PROTOCOLS = [HALF_CLOSES, 'v4.channel.k8s.io'];
 
+/** The kinds of resources of agent-sandbox. */
+export const CLAIMS_GROUP = 'extensions.agents.x-k8s.io/v1beta1';
+
 /** A refusal of the API server, in its words. */
 export class ApiError extends Error {
   readonly status: number;
@@ -63,8 +66,12 @@ export class Api {
   }
 
   /** Path of a resource in the namespace of the sandboxes. */
-  path(kind: 'pods' | 'configmaps', name = ''): string {
-    return `/api/v1/namespaces/${this.namespace}/${kind}${name === '' ? '' : `/${name}`}`;
+  path(
+    kind: 'pods' | 'configmaps' | 'sandboxtemplates' | 'sandboxwarmpools' | 'sandboxclaims',
+    name = '',
+  ): string {
+    const group = kind.startsWith('sandbox') ? `/apis/${CLAIMS_GROUP}` : '/api/v1';
+    return `${group}/namespaces/${this.namespace}/${kind}${name === '' ? '' : `/${name}`}`;
   }
 
   /** Sends one request and returns what came; throws ApiError where it was refused, and E_ENGINE_BROKEN where nobody answers. */

@@ -116,6 +116,7 @@ export class KubernetesEngine implements Engine {
     isUnreachable: (words: string) => words.startsWith('the cluster does not answer'),
   };
   readonly #options: EngineOptions;
+  #opened: Promise<Cluster> | undefined;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -185,12 +186,16 @@ export class KubernetesEngine implements Engine {
     return (await this.#cluster()).pods.sweep(signal);
   }
 
-  /** Nothing is kept for later starts. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve();
+  /** Removes the pods that the cluster keeps for later starts. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#opened?.then(
+      ({ pods }) => pods.claims.close(this.#options),
+      () => {},
+    );
   }
 
   #cluster(): Promise<Cluster> {
-    return clusterAt(this.#options.url);
+    this.#opened = clusterAt(this.#options.url);
+    return this.#opened;
   }
 }

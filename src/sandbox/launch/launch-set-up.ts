@@ -334,7 +334,8 @@ const OWN_UID = { first: 20_001, count: 40_000 } as const;
 
 /**
  * Without a pids cgroup processes are counted per user id, by older kernels across containers: one container's would
- * then be another's. Ids are drawn, so that other bridges need not be asked which are free.
+ * then be another's. Ids are drawn, so that other bridges need not be asked which are free. A trial is to find out
+ * whether there is such a cgroup, and may itself be counted so.
  */
 function userFor(
   { explicitlySet, containerUser }: Settings,
@@ -343,7 +344,7 @@ function userFor(
 ): string {
   // A call leaves files on a volume for the next call, which therefore is the same user.
   const isOthers = explicitlySet.has('MCP_BRIDGE_CONTAINER_USER') || volumes.length > 0;
-  if (isOthers || enforcement?.pids !== 'rlimit') return containerUser;
+  if (isOthers || (enforcement !== undefined && enforcement.pids !== 'rlimit')) return containerUser;
   const id = OWN_UID.first + randomInt(OWN_UID.count);
   return `${id}:${id}`;
 }
@@ -388,6 +389,7 @@ function engineFor(
     instance,
     stateDir: settings.stateDir,
     observer,
+    ready: launch === undefined ? undefined : settings.warm,
     acceptsOpenNetwork: settings.acceptUnenforced.includes('network'),
   });
 }
