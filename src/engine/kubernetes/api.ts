@@ -6,6 +6,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { WebSocket } from 'ws';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { clip } from '../../base/text/text.js';
+import { type NodeWalls, nodeWallsIn } from './node-walls.js';
 
 const ANSWERS_WITHIN_MS = 30_000;
 /** The one version of the exec protocol in which one side can end its input and go on reading, and the one that all have. */
@@ -32,16 +33,19 @@ export type ApiObject = any;
 export class Api {
   /** Namespace of the sandboxes. */
   readonly namespace: string;
+  readonly walls: NodeWalls;
   readonly #config: KubeConfig;
   readonly #server: string;
 
   /**
-   * `url` is `kubernetes://CONTEXT/NAMESPACE`, in which either may be empty; without it, the context and the namespace that kubectl
+   * `url` is `kubernetes://CONTEXT/NAMESPACE`, in which either may be empty, with walls of the nodes behind it; without it, the context and the namespace that kubectl
    * would use, or those of the pod in which the bridge runs. Throws E_ENGINE_BROKEN.
    */
   constructor(url: string | undefined) {
+    this.walls = nodeWallsIn(url);
     const [context = '', namespace = ''] = (url ?? '')
       .replace(/^kubernetes:\/\//, '')
+      .replace(/\?.*$/, '')
       .split('/')
       .map(decodeURIComponent);
     this.#config = new KubeConfig();

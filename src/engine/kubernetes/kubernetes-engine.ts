@@ -14,6 +14,7 @@ import type {
   Volume,
 } from '../engine.js';
 import type { Cluster } from './cluster.js';
+import { filterOf, nodeWallsIn } from './node-walls.js';
 import { PodContainer } from './pod-container.js';
 
 /** By the address that was said, since several engines are opened on one cluster; what it has found out serves all of them. */
@@ -86,18 +87,19 @@ const notThere = (code: 'E_DATA' | 'E_ENGINE_BROKEN', what: string, remedy: stri
     }),
   );
 
+const TRAITS = {
+  ownKernel: undefined,
+  opensPrivateFolders: true,
+  ownerBy: undefined,
+  masksAll: false,
+  hasClock: true,
+  reachesLocalhost: true,
+  networkAdvice: undefined,
+} as const;
+
 export class KubernetesEngine implements Engine {
   readonly name = 'kubernetes';
-  readonly traits: EngineTraits = {
-    ownKernel: undefined,
-    opensPrivateFolders: true,
-    ownerBy: undefined,
-    masksAll: false,
-    ownFilter: 'RuntimeDefault',
-    hasClock: true,
-    reachesLocalhost: true,
-    networkAdvice: undefined,
-  };
+  readonly traits: EngineTraits;
   readonly images: KubernetesImages;
   readonly volumes: Engine['volumes'] = {
     make: (_volume: Volume) =>
@@ -120,6 +122,7 @@ export class KubernetesEngine implements Engine {
 
   constructor(options: EngineOptions) {
     this.#options = options;
+    this.traits = { ...TRAITS, ownFilter: filterOf(nodeWallsIn(options.url)) };
     this.images = new KubernetesImages(options.url);
     this.derived = {
       make: async (derivation, signal) => (await this.#cluster()).files.make(derivation, signal),

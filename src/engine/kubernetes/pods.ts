@@ -68,6 +68,7 @@ export class Pods {
       labels: ownerLabels(instance, thisOwner()),
       owners: await this.#ownersOf(signal),
       runtime: ociRuntime?.name,
+      walls: this.#api.walls,
       avoids: [...this.#avoided].filter(([, until]) => until > performance.now()).map(([node]) => node),
     };
     await this.#wall.raise(signal);
@@ -180,7 +181,7 @@ export class Pods {
       // An exec's streams are in no log.
       logDriver: 'none',
       ids: undefined,
-      walls: wallsOf(pod, this.#wall.shownBy),
+      walls: wallsOf(pod, this.#wall.shownBy, this.#api.walls),
     };
   }
 
