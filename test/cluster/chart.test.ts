@@ -22,6 +22,10 @@ const NAMESPACE = 'chart-test';
 const NAME = 'mcp-sandbox-bridge';
 /** The image of the bridge as it is built, which the nodes have; undefined where none was made for them. */
 const IMAGE = process.env['TEST_BRIDGE_IMAGE'];
+/** How often the replica at work is killed: a tenth of the kills of a bridge. */
+const KILLS = Math.ceil(Number(process.env['CLUSTER_KILLS'] ?? 20) / 10);
+/** Each takes until another one is ready. */
+const LASTS = { timeout: (KILLS + 2) * HANGS_MS };
 const SELECTOR = `app.kubernetes.io/instance=${NAME}`;
 /** What an ingress adds: the way to it was encrypted. */
 const ENCRYPTED = { 'x-forwarded-proto': 'https' };
@@ -246,39 +250,43 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
     kubectl(['rollout', 'status', `deployment/${NAME}`]);
   });
 
-  it('is killed under load again and again, and each call has an answer or the word that it is lost', async () => {
-    let isOver = false;
-    const ends: string[] = [];
-    const callers = Array.from({ length: CALLERS }, async () => {
-      while (!isOver) ends.push(await endOf(url(), token));
-    });
-    const succeed = async (more: number): Promise<void> => {
-      const before = ends.filter((end) => end === 'success').length;
-      if (await eventually(() => ends.filter((end) => end === 'success').length >= before + more)) return;
+  it(
+    'is killed under load again and again, and each call has an answer or the word that it is lost',
+    LASTS,
+    async () => {
+      let isOver = false;
+      const ends: string[] = [];
+      const callers = Array.from({ length: CALLERS }, async () => {
+        while (!isOver) ends.push(await endOf(url(), token));
+      });
+      const succeed = async (more: number): Promise<void> => {
+        const before = ends.filter((end) => end === 'success').length;
+        if (await eventually(() => ends.filter((end) => end === 'success').length >= before + more)) return;
+        isOver = true;
+        throw new Error(`no ${more} runs succeeded; the ends so far: ${count(ends)}`);
+      };
+      for (let killed = 0; killed < KILLS; killed++) {
+        await succeed(2);
+        const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
+        const holder = lease?.spec.holderIdentity ?? '';
+        end(holder);
+        // A Deployment whose replicas are all killed at once serves nobody, whatever they are.
+        kubectl([
+          'rollout',
+          'status',
+          `deployment/${NAME}`,
+          `--timeout=${HANGS_MS / 1000}s`,
+          '--request-timeout=0',
+        ]);
+      }
+      await succeed(CALLERS + 1);
       isOver = true;
-      throw new Error(`no ${more} runs succeeded; the ends so far: ${count(ends)}`);
-    };
-    for (let killed = 0; killed < KILLS; killed++) {
-      await succeed(2);
-      const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
-      const holder = lease?.spec.holderIdentity ?? '';
-      end(holder);
-      // A Deployment whose replicas are all killed at once serves nobody, whatever they are.
-      kubectl([
-        'rollout',
-        'status',
-        `deployment/${NAME}`,
-        `--timeout=${HANGS_MS / 1000}s`,
-        '--request-timeout=0',
-      ]);
-    }
-    await succeed(CALLERS + 1);
-    isOver = true;
-    await Promise.all(callers);
-    kubectl(['rollout', 'status', `deployment/${NAME}`]);
-    console.log(`${KILLS} replicas killed: ${count(ends)}`);
-    expect(ends.filter((end) => !TOLD.has(end))).toEqual([]);
-  });
+      await Promise.all(callers);
+      kubectl(['rollout', 'status', `deployment/${NAME}`]);
+      console.log(`${KILLS} replicas killed: ${count(ends)}`);
+      expect(ends.filter((end) => !TOLD.has(end))).toEqual([]);
+    },
+  );
 
   it('is replaced while runs are under way, and none is lost', async () => {
     const old = podsOf();
@@ -321,8 +329,6 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
   });
 });
 
-/** How often the replica at work is killed: a tenth of the kills of a bridge. */
-const KILLS = Math.ceil(Number(process.env['CLUSTER_KILLS'] ?? 20) / 10);
 const CALLERS = 3;
 /** Ends of a call of which a client knows what it is to do. A connection that ends is told by the client's own machine. */
 const TOLD: ReadonlySet<string> = new Set(['success', 'told that it is lost', 'the connection has ended']);
