@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { INSTANCE_LABEL, isAlive, ownerFrom, ownerLabelNames } from '../../base/process/owner.js';
+import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { EngineOptions, SandboxSpec } from '../engine.js';
 import { type Api, ApiError, type ApiObject, CLAIMS_GROUP } from './api.js';
 import { keepCommand } from './pod-programs.js';
@@ -13,6 +14,10 @@ import { MANAGED_LABEL, type PodWishes, podOf } from './pod-spec.js';
 /** A claim of a pod that waits takes a tenth of a second; where nobody works on it, a pod of our own is there sooner. */
 const CLAIMED_WITHIN_MS = 3_000;
 const POLL_MS = 30;
+/** Statuses of a kind of resource that is not there, or that the account may not use. */
+const NOT_FOR_US: ReadonlySet<number> = new Set([403, 404]);
+/** A bridge that ends does not wait longer for a cluster that says nothing. */
+const CLOSED_WITHIN_MS = 5_000;
 /** Between looks whether a pod that was given back is gone. */
 const GONE_POLL_MS = 500;
 /** Name by which whoever enters a pod of a pool finds its first process. */
@@ -102,10 +107,10 @@ export class SandboxClaims {
     return found && Math.ceil((until - Date.parse(found.metadata.creationTimestamp)) / 1000);
   }
 
-  /** Removes the pools of an engine; never rejects. */
+  /** Removes the pools of an engine; never rejects. Whatever is left of them is the next sweep's. */
   async close(owner: EngineOptions): Promise<void> {
-    await Promise.all(this.#working);
-    const { signal } = new AbortController();
+    const signal = AbortSignal.timeout(CLOSED_WITHIN_MS);
+    await unlessAborted(Promise.all(this.#working), signal).catch(() => {});
     for (const pool of [...this.#pools].filter((pool) => pool.owner === owner)) {
       this.#pools.delete(pool);
       await this.#remove(pool.name, signal).catch(() => {});
@@ -136,8 +141,10 @@ export class SandboxClaims {
       await this.#api.ask('GET', `${this.#api.path('sandboxwarmpools')}?limit=1`, signal);
       return true;
     } catch (thrown) {
-      if (thrown instanceof ApiError) return false;
-      throw thrown;
+      if (!(thrown instanceof ApiError)) throw thrown;
+      // Any other refusal is of this moment.
+      if (!NOT_FOR_US.has(thrown.status)) this.#isServed = undefined;
+      return false;
     }
   }
 
