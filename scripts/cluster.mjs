@@ -5,20 +5,22 @@
 import { endCluster, startCluster } from './cluster/cluster.mjs';
 import { giveImage } from './cluster/node.mjs';
 import { DOOR, isThere, KUBECONFIG, RUNNING, whyNoCluster } from './cluster/place.mjs';
-import { missingPrograms, whyNotBuilt } from './cluster/programs.mjs';
+import { CONTROLLER, missingPrograms, whyNotBuilt } from './cluster/programs.mjs';
 import { leaveWrong, takeOptions } from './options.mjs';
 
 const [verb] = process.argv[2]?.startsWith('-') === false ? process.argv.splice(2, 1) : [];
-const { image: images } = takeOptions({
+const { image: images, 'agent-sandbox': hasAgentSandbox = false } = takeOptions({
   command: 'node scripts/cluster.mjs up|down|status|load',
   about:
     'Starts (up) or ends (down) a Kubernetes cluster of two nodes on this machine, or says whether one is there (status).\nOne that is up is given further images by load. Its only port is one of the loopback, and all of it goes with `down`.',
   options: {
     image: { value: 'IMAGE', says: "of this machine's podman, to be given to the nodes", multiple: true },
+    'agent-sandbox': { says: 'with the controller of agent-sandbox and its kinds of resources' },
   },
 });
 
-const why = whyNoCluster() ?? (verb === 'up' ? whyNotBuilt() : undefined);
+const extras = hasAgentSandbox ? [CONTROLLER] : [];
+const why = whyNoCluster() ?? (verb === 'up' ? whyNotBuilt(...extras) : undefined);
 if (why !== undefined) {
   console.error(`There can be no cluster here: ${why}.`);
   process.exit(3);
@@ -32,7 +34,7 @@ else leaveWrong(`'${verb ?? ''}' is none of up, down, status and load.`);
 
 async function up() {
   try {
-    await startCluster(images ?? [], say);
+    await startCluster(images ?? [], say, { hasAgentSandbox });
   } catch (thrown) {
     console.error(thrown instanceof Error ? thrown.message : thrown);
     process.exit(1);

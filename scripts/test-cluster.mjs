@@ -20,9 +20,12 @@ const FILES = [
   'test/front-door/errors-at-limits.test.ts',
   'test/faults/cancellation.test.ts',
   'test/walls/walls.test.ts',
+  'test/cluster/agent-sandbox.test.ts',
   'test/cluster/chart.test.ts',
   'test/cluster/faults.test.ts',
 ];
+/** From here on, the cluster has agent-sandbox; the files before it show that it is not needed. */
+const ON_CLAIMS = /agent-sandbox/;
 /** Attacks, whose host is a node: they run in its network, and all pods with them on that node. */
 const ON_NODE = /\/walls\//;
 /** The bridge itself, as an image of this build that the nodes are given. */
@@ -34,7 +37,8 @@ const { endCluster, startCluster } = await import('./cluster/cluster.mjs');
 const { inNetwork, KUBECONFIG, NODES, whyNoCluster } = await import('./cluster/place.mjs');
 const { kubeconfigOf } = await import('./cluster/keys.mjs');
 const { pidOf } = await import('./cluster/processes.mjs');
-const { preparePrograms, whyNotBuilt } = await import('./cluster/programs.mjs');
+const { CONTROLLER, preparePrograms, whyNotBuilt } = await import('./cluster/programs.mjs');
+const { startController } = await import('./cluster/agent-sandbox.mjs');
 
 const { only, image, kills } = takeOptions({
   command: 'npm run test:cluster --',
@@ -48,7 +52,8 @@ const { only, image, kills } = takeOptions({
 });
 const files = FILES.filter((file) => new RegExp(only ?? '').test(file));
 if (files.length === 0) leaveWrong(`--only: no file fits '${only}'. There is: ${FILES.join(', ')}.`);
-const why = whyNoCluster() ?? whyNotBuilt();
+const extras = files.some((file) => ON_CLAIMS.test(file)) ? [CONTROLLER] : [];
+const why = whyNoCluster() ?? whyNotBuilt(...extras);
 if (why !== undefined) {
   console.error(`There can be no cluster here: ${why}.`);
   process.exit(3);
@@ -74,9 +79,10 @@ try {
     [localImageName(readRecipe('base'), VERSION), ...ofBridge, ...(image ?? [])],
     say,
   );
-  const programs = (await preparePrograms(say)).join(':');
+  const programs = (await preparePrograms(say, extras)).join(':');
   const failed = [];
   for (const file of files) {
+    if (ON_CLAIMS.test(file)) await startController(kubectl, `${programs}:${process.env['PATH']}`, say);
     if (ON_NODE.test(file)) kubectl(['cordon', ...others.map(({ name }) => name)]);
     if ((await runTests(programs, file)) !== 0) failed.push(file);
     if (ON_NODE.test(file)) kubectl(['uncordon', ...others.map(({ name }) => name)]);
@@ -119,6 +125,7 @@ function runTests(/** @type {string} */ programs, /** @type {string} */ file) {
           }
         : {}),
       TEST_REMOTE_ENGINE: 'kubernetes',
+      ...(ON_CLAIMS.test(file) ? { CLUSTER_AGENT_SANDBOX: 'yes' } : {}),
       ...(kills === undefined ? {} : { CLUSTER_KILLS: kills }),
       TEST_BRIDGE_IMAGE: BRIDGE_IMAGE,
     },

@@ -2,31 +2,33 @@
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
+import { startController } from './agent-sandbox.mjs';
 import { announceNodes, makeNetwork, openDoor, startControlPlane } from './control-plane.mjs';
 import { imageArchive, pauseArchive } from './images.mjs';
 import { makeKeys } from './keys.mjs';
 import { endNode, startNode } from './node.mjs';
 import { attempt, CONTROL, inNetwork, isThere, KEPT, KUBECONFIG, NODES, RUNNING } from './place.mjs';
 import { end, started, until } from './processes.mjs';
-import { preparePrograms } from './programs.mjs';
+import { CONTROLLER, preparePrograms } from './programs.mjs';
 
 /** Folders of programs that Debian keeps from ordinary users. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /**
- * Starts it with images of this machine's podman; throws where one is up, or with what went wrong, and then nothing is left. Returns
- * kubectl: a function that runs it with these arguments, and what it is to read, and returns what it printed.
+ * Starts it with images of this machine's podman, and with agent-sandbox where that is wanted; throws where one is up, or with what
+ * went wrong, and then nothing is left. Returns kubectl: a function that runs it with these arguments, and what it is to read, and returns what it printed.
  */
 export async function startCluster(
   /** @type {readonly string[]} */ images,
   /** @type {(line: string) => void} */ say,
+  { hasAgentSandbox = false } = {},
 ) {
   if (isThere())
     throw new Error(
       'a cluster is up already, or a rest of one is there; `node scripts/cluster.mjs down` ends it',
     );
   mkdirSync(KEPT, { recursive: true });
-  const programs = await preparePrograms(say);
+  const programs = await preparePrograms(say, hasAgentSandbox ? [CONTROLLER] : []);
   const archives = [pauseArchive(), ...images.map(imageArchive)];
   const path = [...programs, process.env['PATH'] ?? '', SYSTEM_PATH].join(':');
   const kubectl = kubectlWith(path);
@@ -50,6 +52,7 @@ export async function startCluster(
       const found = kubectl(['get', 'serviceaccount', '--output=name']);
       return found.includes('serviceaccount/default');
     });
+    if (hasAgentSandbox) await startController(kubectl, path, say);
     return kubectl;
   } catch (thrown) {
     if (process.env['CLUSTER_KEEP'] === undefined) await endCluster();

@@ -2,6 +2,7 @@
 // with control groups that are removed with it.
 
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -33,6 +34,8 @@ import { end, pidOf, start } from './processes.mjs';
 /** @typedef {import('./place.mjs').ClusterNode} ClusterNode */
 
 const FIRST_PROCESS = fileURLToPath(new URL('node.sh', import.meta.url));
+/** The bridge's own profile, as an operator would give it to nodes. */
+const STRICT = fileURLToPath(new URL('../../sandbox-runtime/seccomp/strict.json', import.meta.url));
 const GROUPS = '/sys/fs/cgroup';
 const CONTROLLERS = ['cpu', 'cpuset', 'memory', 'pids', 'hugetlb', 'io'];
 const isUnified = () => existsSync(join(GROUPS, 'cgroup.controllers'));
@@ -46,6 +49,9 @@ export function startNode(
 ) {
   const folder = folderOf(node);
   mkdirSync(join(folder, 'cni'), { recursive: true });
+  const profiles = join(folder, 'disk/var/lib/kubelet/seccomp/mcp-sandbox-bridge');
+  mkdirSync(profiles, { recursive: true });
+  copyFileSync(STRICT, join(profiles, 'strict.json'));
   makeWire(node);
   makeGroups(node);
   writeFileSync(join(folder, 'cni', '10-bridge.conflist'), JSON.stringify(pluginsOf(node)));

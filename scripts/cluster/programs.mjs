@@ -1,17 +1,24 @@
 // The programs of a cluster, built from Go modules whose versions go.sum keeps, and left outside of the checkout for the next
 // time. One program is all of Kubernetes and etcd; another holds pods to NetworkPolicies; a third is the first process of pods;
-// helm installs the chart of the bridge.
+// helm installs the chart of the bridge. Where it is asked for, a last one is the controller of agent-sandbox.
 
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { KEPT } from './place.mjs';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-/** Minor version that go.mod asks for. */
-const OLDEST_GO = 24;
 /** Names by which the one program is called. */
 const NAMES = [
   'etcd',
@@ -24,8 +31,22 @@ const NAMES = [
 ];
 
 const MODULE = join(HERE, 'kubernetes');
-const KUBERNETES =
-  /\sk8s\.io\/kubernetes (v\S+)/.exec(readFileSync(join(MODULE, 'go.mod'), 'utf8'))?.[1] ?? '';
+const EXTENSION = join(HERE, 'agent-sandbox');
+/** Version of a module that the go.mod of this folder asks for. */
+const versionIn = (/** @type {string} */ folder, /** @type {string} */ module) =>
+  readFileSync(join(folder, 'go.mod'), 'utf8')
+    .split('\n')
+    .map((line) =>
+      line
+        .replace(/^require/, '')
+        .trim()
+        .split(' '),
+    )
+    .find(([name]) => name === module)?.[1] ?? '';
+const KUBERNETES = versionIn(MODULE, 'k8s.io/kubernetes');
+const AGENT_SANDBOX = 'sigs.k8s.io/agent-sandbox';
+/** The name of its controller, which is the one of a build and of a running process. */
+export const CONTROLLER = 'agent-sandbox-controller';
 /** For tests alone: its makers mark this version as one with flaws, and no later one is to be had as a module. */
 const NETWORK = 'v2.1.0';
 /** The last version that is made of the packages of this minor version of Kubernetes. */
@@ -54,7 +75,15 @@ function helmFlags() {
   ];
 }
 
-/** Each build: what go is told, in which folder, and what it is made of besides its version. */
+/**
+ * Each build: what go is told, in which folder, what it is made of besides its version, and the minor version of Go that it needs.
+ *
+ * @typedef {{
+ *   program: string, version: string, sources: string[], of: string, flags: string[], module?: string, oldestGo?: number,
+ *   isExtra?: true,
+ * }} Build
+ * @type {readonly Build[]}
+ */
 const BUILDS = [
   { program: 'pause', version: KUBERNETES, sources: ['pause/main.go'], of: './pause', flags: [] },
   // By its own go.mod, whose versions the checksum database of Go knows.
@@ -80,34 +109,56 @@ const BUILDS = [
     of: '.',
     flags: versionFlags(),
   },
+  {
+    program: CONTROLLER,
+    version: versionIn(EXTENSION, AGENT_SANDBOX),
+    sources: ['go.mod', 'go.sum'],
+    of: `${AGENT_SANDBOX}/cmd/${CONTROLLER}`,
+    flags: [],
+    module: EXTENSION,
+    oldestGo: 26,
+    isExtra: true,
+  },
 ];
+/** Programs that are built by this call: those that only few need are asked for by their name. */
+const wanted = (/** @type {readonly string[]} */ extras) =>
+  BUILDS.filter(({ program, isExtra }) => isExtra === undefined || extras.includes(program));
+/** Minor version of Go that most of them need. */
+const OLDEST_GO = 24;
 
 /** Where a program is kept. */
-function folderOf(/** @type {(typeof BUILDS)[number]} */ { program, version, sources }) {
+function folderOf(/** @type {Build} */ { program, version, sources, module = MODULE }) {
   const hash = createHash('sha256');
-  for (const name of sources) hash.update(`${name}\0`).update(readFileSync(join(MODULE, name)));
+  for (const name of sources) hash.update(`${name}\0`).update(readFileSync(join(module, name)));
   return join(KEPT, `${program}-${version}-${hash.digest('hex').slice(0, 12)}`);
 }
 
-/** Programs that are still to be built. */
-export const missingPrograms = () =>
-  BUILDS.filter((build) => !existsSync(folderOf(build))).map(({ program }) => program);
+/** Programs that are still to be built, of those that all need and these. */
+export const missingPrograms = (/** @type {readonly string[]} */ ...extras) =>
+  missingBuilds(extras).map(({ program }) => program);
+const missingBuilds = (/** @type {readonly string[]} */ extras) =>
+  wanted(extras).filter((build) => !existsSync(folderOf(build)));
 
 /** Why the programs that are missing cannot be built here, in a sentence; undefined where they can, or none is missing. */
-export function whyNotBuilt() {
-  if (missingPrograms().length === 0) return undefined;
+export function whyNotBuilt(/** @type {readonly string[]} */ ...extras) {
+  const missing = missingBuilds(extras);
+  if (missing.length === 0) return undefined;
+  const oldest = Math.max(...missing.map(({ oldestGo = OLDEST_GO }) => oldestGo));
   const { stdout } = spawnSync('go', ['version'], { encoding: 'utf8' });
   const [, major, minor] = /go(\d+)\.(\d+)/.exec(stdout ?? '') ?? [];
   if (major === undefined)
-    return 'its programs are built by Go, and there is none on PATH; install Go 1.24 or later';
-  if (Number(major) === 1 && Number(minor) < OLDEST_GO)
-    return `its programs need Go 1.${OLDEST_GO} or later, and this is ${major}.${minor}`;
+    return `its programs are built by Go, and there is none on PATH; install Go 1.${oldest} or later`;
+  if (Number(major) === 1 && Number(minor) < oldest)
+    return `its programs need Go 1.${oldest} or later, and this is ${major}.${minor}`;
   return undefined;
 }
 
 /** Builds what is missing, and returns the folders for PATH. Throws with the compiler's words. */
-export async function preparePrograms(/** @type {(line: string) => void} */ say) {
-  for (const build of BUILDS) {
+export async function preparePrograms(
+  /** @type {(line: string) => void} */ say,
+  /** @type {readonly string[]} */ extras = [],
+) {
+  for (const build of wanted(extras)) {
     const folder = folderOf(build);
     if (existsSync(folder)) continue;
     say(
@@ -119,23 +170,47 @@ export async function preparePrograms(/** @type {(line: string) => void} */ say)
       await compile(build, fresh);
       if (build.program === 'kubernetes')
         for (const name of NAMES) symlinkSync(build.program, join(fresh, name));
+      if (build.program === CONTROLLER) keepDefinitions(fresh);
       renameSync(fresh, folder);
     } finally {
       rmSync(fresh, { recursive: true, force: true });
     }
   }
-  return BUILDS.map(folderOf);
+  return wanted(extras).map(folderOf);
+}
+
+/** Keeps the definitions of its resources beside the controller, as they are served where nothing converts older versions of them. */
+function keepDefinitions(/** @type {string} */ fresh) {
+  const folder = execFileSync('go', ['list', '-m', '-f', '{{.Dir}}', AGENT_SANDBOX], {
+    cwd: EXTENSION,
+    encoding: 'utf8',
+  }).trim();
+  const definitions = join(folder, 'k8s/crds');
+  const texts = readdirSync(definitions).map((name) =>
+    readFileSync(join(definitions, name), 'utf8').replace(
+      /^ {2}conversion:\n(?: {4}.*\n?)+/m,
+      '  conversion:\n    strategy: None\n',
+    ),
+  );
+  writeFileSync(join(fresh, DEFINITIONS), texts.join('---\n'));
+}
+const DEFINITIONS = 'definitions.yaml';
+
+/** The file with the definitions of agent-sandbox's resources, once its controller was built. */
+export function definitionsFile() {
+  const build = BUILDS.find(({ program }) => program === CONTROLLER);
+  return join(build === undefined ? '' : folderOf(build), DEFINITIONS);
 }
 
 /** Into the folder `fresh`, under the program's own name. */
-function compile(/** @type {(typeof BUILDS)[number]} */ { program, of, flags }, /** @type {string} */ fresh) {
+function compile(/** @type {Build} */ { program, of, flags, module = MODULE }, /** @type {string} */ fresh) {
   const common = ['-buildvcs=false', '-trimpath', '-p=2', `-ldflags=${['-s', '-w', ...flags].join(' ')}`];
   const args = of.includes('@')
     ? ['install', ...common, of]
     : ['build', ...common, '-o', join(fresh, program), of];
   // It takes all processors for long, and nobody waits for anything but it.
   const child = spawn('nice', ['-n', '19', 'go', ...args], {
-    cwd: MODULE,
+    cwd: module,
     env: { ...process.env, CGO_ENABLED: '0', GOBIN: fresh },
     stdio: ['ignore', 'inherit', 'inherit'],
   });

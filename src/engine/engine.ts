@@ -402,6 +402,8 @@ export type EngineOptions = {
   readonly observer: Observer;
   /** MCP_BRIDGE_LAUNCH; undefined where so few containers are started that it does not matter. */
   readonly launch?: SettingValues['launch'] | undefined;
+  /** How many sandboxes the bridge keeps ready (MCP_BRIDGE_WARM); undefined as of `launch`. */
+  readonly ready?: number | undefined;
   /** Whether the operator accepts that code reaches a network which the engine was told to keep it from. */
   readonly acceptsOpenNetwork: boolean;
 };

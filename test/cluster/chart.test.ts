@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { killPod } from '../../scripts/cluster/breaking.mjs';
 import { openWay } from '../../scripts/cluster/way-in.mjs';
@@ -21,6 +22,10 @@ const NAMESPACE = 'chart-test';
 const NAME = 'mcp-sandbox-bridge';
 /** The image of the bridge as it is built, which the nodes have; undefined where none was made for them. */
 const IMAGE = process.env['TEST_BRIDGE_IMAGE'];
+/** How often the replica at work is killed: a tenth of the kills of a bridge. */
+const KILLS = Math.ceil(Number(process.env['CLUSTER_KILLS'] ?? 20) / 10);
+/** Each takes until another one is ready. */
+const LASTS = { timeout: (KILLS + 2) * HANGS_MS };
 const SELECTOR = `app.kubernetes.io/instance=${NAME}`;
 /** What an ingress adds: the way to it was encrypted. */
 const ENCRYPTED = { 'x-forwarded-proto': 'https' };
@@ -98,7 +103,7 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
   const waiting = ['--wait', `--timeout=${(2 * HANGS_MS) / 1000}s`];
 
   beforeAll(() => {
-    token = execFileSync(process.execPath, [MAIN, 'token', 'create', 'ann'], {
+    token = execFileSync(process.execPath, [MAIN, 'token', 'create', 'ann', '--servers', '*'], {
       encoding: 'utf8',
       env: { ...process.env, MCP_BRIDGE_STATE_DIR: folder },
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -107,8 +112,20 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
     const image = { name: IMAGE?.slice(0, colon), tag: IMAGE?.slice(colon + 1), pullPolicy: 'Never' };
     const sandboxes = { image: engineUnderTest.environment['MCP_BRIDGE_IMAGE'] ?? BASE_IMAGE, warm: 0 };
     // Connections come by way of the nodes, whose addresses are a proxy's here.
-    writeFileSync(values, JSON.stringify({ image, sandboxes, proxies: ['10.0.0.0/8'] }));
+    const proxies = ['10.0.0.0/8'];
+    const settings = { MCP_BRIDGE_APPROVE: 'destructive', MCP_CATALOG_PATH: '/config/servers.json' };
+    writeFileSync(values, JSON.stringify({ image, sandboxes, proxies, settings, config: 'servers' }));
     kubectl(['create', 'namespace', NAMESPACE]);
+    const files = {
+      'servers.json': JSON.stringify({
+        mcpServers: { desk: { command: 'node', args: ['/config/desk.mjs', '/tmp/calls.log', 'desk'] } },
+      }),
+      'desk.mjs': readFileSync('test/fixtures/approved-server.mjs', 'utf8'),
+    };
+    kubectl(
+      ['create', '--filename=-'],
+      JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'servers' }, data: files }),
+    );
     kubectl(['label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted']);
     before = contents();
   });
@@ -174,6 +191,41 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
     expect(logs.filter((log) => log.includes('"run.started"')).length).toBe(1);
   });
 
+  it('has a question of a run answered at a replica that does not hold it, and its run begun there, too', async () => {
+    const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
+    const holder = `pod/${lease?.spec.holderIdentity}`;
+    const other = podsOf().find((pod) => pod !== holder) ?? '';
+    const wayTo = (pod: string): ReturnType<typeof openWay> =>
+      openWay(kubectl(['get', pod, '--output=jsonpath={.status.podIP}']), 8808);
+    const [toHolder, toOther] = await Promise.all([wayTo(holder), wayTo(other)]);
+    try {
+      for (const [asked, answered] of [
+        [toHolder, toOther],
+        [toOther, toHolder],
+        [toOther, toOther],
+      ] as const) {
+        const questions: string[] = [];
+        // A message with a result is an answer of the client's.
+        const portOf = (body: string): number => (/"result":/.test(body) ? answered : asked).port;
+        await using client = await clientOf(url(), token, {
+          portOf,
+          onQuestion: (message) => questions.push(message),
+        });
+        const answer = await client.run('await mcp_desk.erase(id=1)', { servers: ['desk'] });
+        expect(answer).toMatchObject({ status: 'success', result: 'did erase' });
+        expect(questions).toEqual([expect.stringContaining("Server 'desk', tool 'erase'")]);
+      }
+      // One replica has made all of these calls.
+      const calls = [holder, other].map((pod) =>
+        kubectl(['exec', pod, '--container=bridge', '--', 'sh', '-c', 'cat /tmp/calls.log || true']),
+      );
+      expect(calls.map((text) => text.match(/^erase /gm)?.length ?? 0)).toEqual([3, 0]);
+    } finally {
+      await toHolder.close();
+      await toOther.close();
+    }
+  });
+
   it('has another replica take over from one that is gone, and says what was lost with it', async () => {
     await using client = await clientOf(url(), token);
     expect(await client.run('kept = 41', { session: 'b' })).toMatchObject({ status: 'success' });
@@ -198,39 +250,43 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
     kubectl(['rollout', 'status', `deployment/${NAME}`]);
   });
 
-  it('is killed under load again and again, and each call has an answer or the word that it is lost', async () => {
-    let isOver = false;
-    const ends: string[] = [];
-    const callers = Array.from({ length: CALLERS }, async () => {
-      while (!isOver) ends.push(await endOf(url(), token));
-    });
-    const succeed = async (more: number): Promise<void> => {
-      const before = ends.filter((end) => end === 'success').length;
-      if (await eventually(() => ends.filter((end) => end === 'success').length >= before + more)) return;
+  it(
+    'is killed under load again and again, and each call has an answer or the word that it is lost',
+    LASTS,
+    async () => {
+      let isOver = false;
+      const ends: string[] = [];
+      const callers = Array.from({ length: CALLERS }, async () => {
+        while (!isOver) ends.push(await endOf(url(), token));
+      });
+      const succeed = async (more: number): Promise<void> => {
+        const before = ends.filter((end) => end === 'success').length;
+        if (await eventually(() => ends.filter((end) => end === 'success').length >= before + more)) return;
+        isOver = true;
+        throw new Error(`no ${more} runs succeeded; the ends so far: ${count(ends)}`);
+      };
+      for (let killed = 0; killed < KILLS; killed++) {
+        await succeed(2);
+        const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
+        const holder = lease?.spec.holderIdentity ?? '';
+        end(holder);
+        // A Deployment whose replicas are all killed at once serves nobody, whatever they are.
+        kubectl([
+          'rollout',
+          'status',
+          `deployment/${NAME}`,
+          `--timeout=${HANGS_MS / 1000}s`,
+          '--request-timeout=0',
+        ]);
+      }
+      await succeed(CALLERS + 1);
       isOver = true;
-      throw new Error(`no ${more} runs succeeded; the ends so far: ${count(ends)}`);
-    };
-    for (let killed = 0; killed < KILLS; killed++) {
-      await succeed(2);
-      const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
-      const holder = lease?.spec.holderIdentity ?? '';
-      end(holder);
-      // A Deployment whose replicas are all killed at once serves nobody, whatever they are.
-      kubectl([
-        'rollout',
-        'status',
-        `deployment/${NAME}`,
-        `--timeout=${HANGS_MS / 1000}s`,
-        '--request-timeout=0',
-      ]);
-    }
-    await succeed(CALLERS + 1);
-    isOver = true;
-    await Promise.all(callers);
-    kubectl(['rollout', 'status', `deployment/${NAME}`]);
-    console.log(`${KILLS} replicas killed: ${count(ends)}`);
-    expect(ends.filter((end) => !TOLD.has(end))).toEqual([]);
-  });
+      await Promise.all(callers);
+      kubectl(['rollout', 'status', `deployment/${NAME}`]);
+      console.log(`${KILLS} replicas killed: ${count(ends)}`);
+      expect(ends.filter((end) => !TOLD.has(end))).toEqual([]);
+    },
+  );
 
   it('is replaced while runs are under way, and none is lost', async () => {
     const old = podsOf();
@@ -273,8 +329,6 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
   });
 });
 
-/** How often the replica at work is killed: a tenth of the kills of a bridge. */
-const KILLS = Math.ceil(Number(process.env['CLUSTER_KILLS'] ?? 20) / 10);
 const CALLERS = 3;
 /** Ends of a call of which a client knows what it is to do. A connection that ends is told by the client's own machine. */
 const TOLD: ReadonlySet<string> = new Set(['success', 'told that it is lost', 'the connection has ended']);
@@ -308,14 +362,30 @@ type CallerOfRuns = AsyncDisposable & {
   readonly run: (code: string, more?: object) => Promise<Payload>;
 };
 
-async function clientOf(url: string, token: string): Promise<CallerOfRuns> {
-  const client = new Client({ name: 'chart-test', version: '1' });
+/** By whom each request is taken, and who hears of each question, all of which are allowed. */
+type Ways = {
+  readonly portOf: (body: string) => number;
+  readonly onQuestion: (message: string) => void;
+};
+
+async function clientOf(url: string, token: string, ways?: Ways): Promise<CallerOfRuns> {
+  const capabilities = ways === undefined ? {} : { elicitation: {} };
+  const client = new Client({ name: 'chart-test', version: '1' }, { capabilities });
+  if (ways !== undefined)
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+      ways.onQuestion(params.message);
+      // Whoever answers sooner is taken for a host without a screen.
+      await pause(1_000);
+      return { action: 'accept', content: { decision: 'once' } };
+    });
   const headers = { authorization: `Bearer ${token}`, ...ENCRYPTED };
   // Each request has a connection of its own, and so comes to any replica.
   const each: typeof fetch = (to, init) => {
     const own = new Headers(init?.headers);
     own.set('connection', 'close');
-    return fetch(to, { ...init, headers: own });
+    const place = new URL(String(to));
+    if (ways !== undefined) place.port = String(ways.portOf(String(init?.body ?? '')));
+    return fetch(place, { ...init, headers: own });
   };
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers },

@@ -89,6 +89,29 @@ def writes(path):
     });
   });
 
+  it.each([
+    ['', 'made'],
+    ['?seccomp=mcp-sandbox-bridge/strict.json', 'refused'],
+  ])('pods have the filter that the address of the cluster names behind it: %s', async (query, told) => {
+    const of = await started({ MCP_BRIDGE_ENGINE_URL: `kubernetes:///default${query}` });
+    // A call that runtimes allow, and the profile of the bridge does not.
+    const looks = `
+import os
+try:
+    os.close(os.memfd_create("a"))
+    told = "made"
+except OSError:
+    told = "refused"
+told`;
+    expect(await answerOf(of, looks)).toMatchObject({ status: 'success', result: told });
+  });
+
+  it('a profile that a node has not is told, and no code runs', async () => {
+    const of = await started({ MCP_BRIDGE_ENGINE_URL: 'kubernetes:///default?seccomp=nowhere.json' });
+    const { status, error } = await answerOf(of, '1');
+    expect([status, error]).toEqual(['error', expect.stringMatching(/nowhere\.json/)]);
+  });
+
   it('nothing that code prints gets into a log of the node, and a deleted pod costs its run alone', async () => {
     const of = await started({ MCP_BRIDGE_WARM: '0' });
     const { ended, pod } = await longRun(of);

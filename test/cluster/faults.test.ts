@@ -9,7 +9,7 @@ import { killApiServer, killNode, restartApiServer, slowEtcd } from '../../scrip
 import { imageOf } from '../support/built-image.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
-import { eventually, pause, until } from '../support/time.js';
+import { eventually, HANGS_MS, pause, until } from '../support/time.js';
 import { answerOf, kubectl, live, longRun, pods } from './pods.js';
 
 const KILLS = Number(process.env['CLUSTER_KILLS'] ?? 20);
@@ -18,6 +18,7 @@ const ETCD_STANDS_MS = 3_000;
 const ETCD_EVERY_MS = 5_000;
 /** Bridges that are killed at once. */
 const AT_ONCE = 4;
+const LASTS = { timeout: (KILLS / AT_ONCE + 2) * HANGS_MS };
 
 describe.runIf(engineUnderTest.kind === 'kubernetes')('where a cluster breaks', () => {
   let bridge: TestBridge | undefined;
@@ -128,7 +129,7 @@ describe.runIf(engineUnderTest.kind === 'kubernetes')('where a cluster breaks', 
     expect(await answerOf(of, '1 + 1')).toMatchObject({ status: 'success', result: 2 });
   });
 
-  it('bridges that are killed at any moment leave no pod behind', async () => {
+  it('bridges that are killed at any moment leave no pod behind', LASTS, async () => {
     const killed = async (): Promise<void> => {
       const { client, pid, run } = await startBridge({}, { env: { MCP_BRIDGE_WARM: '0' } });
       const ended = run('import time\ntime.sleep(300)', { timeout: 100 }).catch(() => 'gone');

@@ -41,7 +41,10 @@ function asked(): string[] {
         ? args
         : (/const path =\s*([^;]+);/.exec(text)?.[1] ?? '');
       if (path.includes('/version')) continue;
-      const resource = /(pods|configmaps|networkpolicies|services|nodes)/.exec(path)?.[1];
+      const resource =
+        /(pods|configmaps|networkpolicies|services|nodes|sandbox(?:templates|warmpools|claims))/.exec(
+          path,
+        )?.[1];
       const method = word === 'ask' ? /'(GET|POST|DELETE)'/.exec(args)?.[1] : 'GET';
       expect({ name, whole, resource, method }).toEqual({
         name,

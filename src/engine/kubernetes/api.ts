@@ -6,11 +6,15 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { WebSocket } from 'ws';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { clip } from '../../base/text/text.js';
+import { type NodeWalls, nodeWallsIn } from './node-walls.js';
 
 const ANSWERS_WITHIN_MS = 30_000;
 /** The one version of the exec protocol in which one side can end its input and go on reading, and the one that all have. */
 export const HALF_CLOSES = 'v5.channel.k8s.io';
 const PROTOCOLS = [HALF_CLOSES, 'v4.channel.k8s.io'];
+
+/** The kinds of resources of agent-sandbox. */
+export const CLAIMS_GROUP = 'extensions.agents.x-k8s.io/v1beta1';
 
 /** A refusal of the API server, in its words. */
 export class ApiError extends Error {
@@ -29,16 +33,19 @@ export type ApiObject = any;
 export class Api {
   /** Namespace of the sandboxes. */
   readonly namespace: string;
+  readonly walls: NodeWalls;
   readonly #config: KubeConfig;
   readonly #server: string;
 
   /**
-   * `url` is `kubernetes://CONTEXT/NAMESPACE`, in which either may be empty; without it, the context and the namespace that kubectl
+   * `url` is `kubernetes://CONTEXT/NAMESPACE`, in which either may be empty, with walls of the nodes behind it; without it, the context and the namespace that kubectl
    * would use, or those of the pod in which the bridge runs. Throws E_ENGINE_BROKEN.
    */
   constructor(url: string | undefined) {
+    this.walls = nodeWallsIn(url);
     const [context = '', namespace = ''] = (url ?? '')
       .replace(/^kubernetes:\/\//, '')
+      .replace(/\?.*$/, '')
       .split('/')
       .map(decodeURIComponent);
     this.#config = new KubeConfig();
@@ -63,8 +70,12 @@ export class Api {
   }
 
   /** Path of a resource in the namespace of the sandboxes. */
-  path(kind: 'pods' | 'configmaps', name = ''): string {
-    return `/api/v1/namespaces/${this.namespace}/${kind}${name === '' ? '' : `/${name}`}`;
+  path(
+    kind: 'pods' | 'configmaps' | 'sandboxtemplates' | 'sandboxwarmpools' | 'sandboxclaims',
+    name = '',
+  ): string {
+    const group = kind.startsWith('sandbox') ? `/apis/${CLAIMS_GROUP}` : '/api/v1';
+    return `${group}/namespaces/${this.namespace}/${kind}${name === '' ? '' : `/${name}`}`;
   }
 
   /** Sends one request and returns what came; throws ApiError where it was refused, and E_ENGINE_BROKEN where nobody answers. */

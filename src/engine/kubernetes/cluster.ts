@@ -41,9 +41,10 @@ export async function probeCluster(url: string | undefined, signal: AbortSignal)
     const { version, platform } = await cluster.version(signal);
     // An account may be let in and may do nothing in the namespace, which shows here and not in the middle of a start.
     await cluster.api.ask('GET', `${cluster.api.path('pods')}?limit=1`, signal);
+    const extension = (await cluster.pods.claims.isServed(signal)) ? ' with pools of agent-sandbox' : '';
     return {
       state: 'ready',
-      version: version.replace(/^v/, ''),
+      version: `${version.replace(/^v/, '')}${extension}`,
       mode: 'remote',
       ids: 'no-root',
       architecture: platform.split('/')[1] ?? '',

@@ -14,6 +14,7 @@ import type {
   Volume,
 } from '../engine.js';
 import type { Cluster } from './cluster.js';
+import { filterOf, nodeWallsIn } from './node-walls.js';
 import { PodContainer } from './pod-container.js';
 
 /** By the address that was said, since several engines are opened on one cluster; what it has found out serves all of them. */
@@ -86,18 +87,19 @@ const notThere = (code: 'E_DATA' | 'E_ENGINE_BROKEN', what: string, remedy: stri
     }),
   );
 
+const TRAITS = {
+  ownKernel: undefined,
+  opensPrivateFolders: true,
+  ownerBy: undefined,
+  masksAll: false,
+  hasClock: true,
+  reachesLocalhost: true,
+  networkAdvice: undefined,
+} as const;
+
 export class KubernetesEngine implements Engine {
   readonly name = 'kubernetes';
-  readonly traits: EngineTraits = {
-    ownKernel: undefined,
-    opensPrivateFolders: true,
-    ownerBy: undefined,
-    masksAll: false,
-    ownFilter: 'RuntimeDefault',
-    hasClock: true,
-    reachesLocalhost: true,
-    networkAdvice: undefined,
-  };
+  readonly traits: EngineTraits;
   readonly images: KubernetesImages;
   readonly volumes: Engine['volumes'] = {
     make: (_volume: Volume) =>
@@ -116,9 +118,11 @@ export class KubernetesEngine implements Engine {
     isUnreachable: (words: string) => words.startsWith('the cluster does not answer'),
   };
   readonly #options: EngineOptions;
+  #opened: Promise<Cluster> | undefined;
 
   constructor(options: EngineOptions) {
     this.#options = options;
+    this.traits = { ...TRAITS, ownFilter: filterOf(nodeWallsIn(options.url)) };
     this.images = new KubernetesImages(options.url);
     this.derived = {
       make: async (derivation, signal) => (await this.#cluster()).files.make(derivation, signal),
@@ -185,12 +189,16 @@ export class KubernetesEngine implements Engine {
     return (await this.#cluster()).pods.sweep(signal);
   }
 
-  /** Nothing is kept for later starts. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve();
+  /** Removes the pods that the cluster keeps for later starts. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#opened?.then(
+      ({ pods }) => pods.claims.close(this.#options),
+      () => {},
+    );
   }
 
   #cluster(): Promise<Cluster> {
-    return clusterAt(this.#options.url);
+    this.#opened = clusterAt(this.#options.url);
+    return this.#opened;
   }
 }

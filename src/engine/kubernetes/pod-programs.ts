@@ -13,7 +13,7 @@ export type Witness = { readonly host: string; readonly port: number };
 /** The number in linux/prctl.h. */
 const PR_SET_DUMPABLE = 4;
 
-/** A start is given up after a minute. */
+/** A start is given up after a minute, and then the bridge may be gone. */
 const ENTERED_WITHIN_SECONDS = 90;
 
 /** Takes the limits of the plan, none of which can be raised again. */
@@ -26,8 +26,8 @@ const HOLDS = `for name, limit in plan["ulimits"].items():
 
 /**
  * Waits for who enters, who sends the plan and three streams, and becomes the sandbox on those streams: what stops all of its
- * container, and takes in its orphans, has to be the first process. Goes when it is told to, and where nobody enters within the time
- * of a start, since the bridge may be gone. The cluster's own variables stay behind.
+ * container, and takes in its orphans, has to be the first process. Goes when it is told to, and where nobody enters in the time that it
+ * was given. The cluster's own variables stay behind.
  */
 const KEEP = `
 import array, json, os, resource, signal, socket, sys
@@ -35,7 +35,7 @@ signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 door.bind("\\0" + sys.argv[1])
 door.listen(1)
-door.settimeout(${ENTERED_WITHIN_SECONDS})
+door.settimeout(json.loads(sys.argv[2]))
 try:
     guest, _ = door.accept()
 except OSError:
@@ -122,8 +122,12 @@ const python = (interpreter: string, code: string): string[] => [interpreter, '-
 
 const interpreterOf = ({ command }: SandboxSpec): string => command[0] ?? 'python3';
 
-/** The pod's first process. */
-export const keepCommand = (spec: SandboxSpec): string[] => [...python(interpreterOf(spec), KEEP), spec.name];
+/** The pod's first process. In a pool it waits for as long as that wants it. */
+export const keepCommand = (spec: SandboxSpec, { waitsForEver = false } = {}): string[] => [
+  ...python(interpreterOf(spec), KEEP),
+  spec.name,
+  JSON.stringify(waitsForEver ? null : ENTERED_WITHIN_SECONDS),
+];
 
 export const witnessCommand = (spec: SandboxSpec, witness: Witness): string[] => [
   ...python(interpreterOf(spec), WITNESS),

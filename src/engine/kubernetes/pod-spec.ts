@@ -3,6 +3,7 @@
 
 import { INSTANCE_LABEL } from '../../base/process/owner.js';
 import type { SandboxSpec } from '../engine.js';
+import type { NodeWalls } from './node-walls.js';
 import type { OwnerReference } from './own-pod.js';
 import { keepCommand } from './pod-programs.js';
 import { CLUSTER_DEFAULT } from './runtime-class.js';
@@ -32,6 +33,7 @@ export type PodWishes = {
   readonly avoids: readonly string[];
   /** The OCI runtime's name: a RuntimeClass, or CLUSTER_DEFAULT. */
   readonly runtime: string | undefined;
+  readonly walls?: NodeWalls;
 };
 
 const MB = 'Mi';
@@ -45,7 +47,7 @@ const REQUESTS = { cpu: '50m', memory: `64${MB}` };
 /** Who waits for a pod waits for its end, too: its first process ends at once when it is told. */
 export const GRACE_SECONDS = 1;
 
-export function podOf(spec: SandboxSpec, { files, labels, owners, avoids, runtime }: PodWishes) {
+export function podOf(spec: SandboxSpec, { files, labels, owners, avoids, runtime, walls = {} }: PodWishes) {
   const [user, group] = spec.user.split(':').map(Number);
   const writable = [
     ...spec.tmpfs.map(({ target, sizeMb }) => ({ target, sizeMb })),
@@ -69,6 +71,7 @@ export function podOf(spec: SandboxSpec, { files, labels, owners, avoids, runtim
       hostNetwork: false,
       hostPID: false,
       hostIPC: false,
+      ...(walls.hasOwnUsers ? { hostUsers: false } : {}),
       shareProcessNamespace: false,
       hostname: spec.hostname,
       ...(avoids.length === 0 ? {} : { affinity: awayFrom(avoids) }),
@@ -81,7 +84,10 @@ export function podOf(spec: SandboxSpec, { files, labels, owners, avoids, runtim
         runAsUser: user,
         runAsGroup: group ?? user,
         supplementalGroups: [],
-        seccompProfile: { type: 'RuntimeDefault' },
+        seccompProfile:
+          walls.seccomp === undefined
+            ? { type: 'RuntimeDefault' }
+            : { type: 'Localhost', localhostProfile: walls.seccomp },
       },
       containers: [
         {

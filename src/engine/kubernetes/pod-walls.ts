@@ -3,18 +3,24 @@
 
 import type { ToldWall } from '../engine.js';
 import type { ApiObject } from './api.js';
+import { filterOf, type NodeWalls } from './node-walls.js';
 
 /** Kinds of volumes that hold nothing of a node and no token: memory of the pod's own, and files of the bridge. */
 const isHarmless = (volume: ApiObject): boolean =>
   volume.emptyDir?.medium === 'Memory' ||
   (volume.projected?.sources ?? [{}]).every((source: ApiObject) => source.configMap !== undefined);
 
-/** `network`: how its network was seen closed from inside; undefined where that was not tried. */
-export function wallsOf({ spec }: ApiObject, network: string | undefined): readonly ToldWall[] {
+/** `asked`: walls of the nodes that it was to have. `network`: how its network was seen closed from inside; undefined where that was not tried. */
+export function wallsOf(
+  { spec }: ApiObject,
+  network: string | undefined,
+  asked: NodeWalls = {},
+): readonly ToldWall[] {
   const containers: ApiObject[] = [...(spec.initContainers ?? []), ...spec.containers];
   const [{ resources = {}, securityContext: own = {} } = {}] = spec.containers;
   const { securityContext: ofPod = {} } = spec;
   const seccomp = own.seccompProfile ?? ofPod.seccompProfile ?? {};
+  const filter = [seccomp.type ?? 'none', seccomp.localhostProfile ?? ''].join(' ').trim();
   const volumes: ApiObject[] = spec.volumes ?? [];
   const user = own.runAsUser ?? ofPod.runAsUser;
   const shared = ['hostNetwork', 'hostPID', 'hostIPC'].filter((name) => spec[name] === true);
@@ -58,21 +64,15 @@ export function wallsOf({ spec }: ApiObject, network: string | undefined): reado
       own.capabilities?.add?.join(', ') ?? (own.capabilities?.drop?.includes('ALL') ? 'none' : 'some'),
       own.capabilities?.add === undefined && own.capabilities?.drop?.includes('ALL') === true,
     ),
-    wall(
-      'pod: seccomp',
-      'RuntimeDefault',
-      seccomp.type ?? 'none',
-      seccomp.type === 'RuntimeDefault' || seccomp.type === 'Localhost',
-    ),
+    wall('pod: seccomp', filterOf(asked), filter, filter === filterOf(asked)),
     {
-      // None is asked for: few nodes have what it takes.
       ...wall(
         'pod: user namespace',
-        'none is asked for',
+        asked.hasOwnUsers ? 'its own' : 'none is asked for',
         spec.hostUsers === false ? 'its own' : "the node's",
         spec.hostUsers === false,
       ),
-      isRequired: false,
+      isRequired: asked.hasOwnUsers === true,
     },
     wall('pod: namespaces of the node', 'none', shared.join(', ') || 'none', shared.length === 0),
     wall(

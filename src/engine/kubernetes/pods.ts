@@ -1,4 +1,5 @@
-// Pods as sandboxes: made, entered once their wall was seen, and deleted; found again by their labels.
+// Pods as sandboxes: made, or claimed where some wait in pools of the cluster, entered once their wall was seen, and deleted; found
+// again by their labels.
 
 import type { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,9 +19,10 @@ import type { ClusterFiles } from './files.js';
 import type { NetworkWall } from './network-wall.js';
 import { type OwnerReference, ownersOf } from './own-pod.js';
 import { enterCommand } from './pod-programs.js';
-import { GRACE_SECONDS, podOf } from './pod-spec.js';
+import { GRACE_SECONDS, type PodWishes, podOf } from './pod-spec.js';
 import { lossOf, waitForPod } from './pod-state.js';
 import { wallsOf } from './pod-walls.js';
+import { type ClaimedPod, POOL_DOOR, SandboxClaims } from './sandbox-claims.js';
 
 /** A policy comes into force within a second, on a busy node within some. */
 const WALL_WITHIN_SECONDS = 15;
@@ -35,9 +37,13 @@ const DELETE_TRIES = 8;
 export type RunningPod = Pick<ExecStreams, 'write' | 'closeInput' | 'exited'>;
 
 export class Pods {
+  /** Where pods come from besides those that are made here. */
+  readonly claims: SandboxClaims;
   readonly #api: Api;
   readonly #files: ClusterFiles;
   readonly #wall: NetworkWall;
+  /** By the name of its sandbox; any other sandbox is a pod of its own name. */
+  readonly #claimed = new Map<string, ClaimedPod>();
   #owners: Promise<readonly OwnerReference[]> | undefined;
   /** Nodes that may be gone, and until when no pod is to go there, by performance.now(). */
   readonly #avoided = new Map<string, number>();
@@ -46,26 +52,52 @@ export class Pods {
     this.#api = api;
     this.#files = files;
     this.#wall = wall;
+    this.claims = new SandboxClaims(api);
   }
 
   /** Makes the pod, and resolves when its program has been started. Throws why it was not. */
   async run(
     spec: SandboxSpec,
-    { instance, ociRuntime, acceptsOpenNetwork }: EngineOptions,
+    options: EngineOptions,
     output: { readonly stdout: PassThrough; readonly stderr: PassThrough },
     signal: AbortSignal,
   ): Promise<RunningPod> {
-    const wishes = {
+    const { instance, ociRuntime, acceptsOpenNetwork } = options;
+    const wishes: PodWishes = {
       files: this.#files.of(spec.image),
       labels: ownerLabels(instance, thisOwner()),
       owners: await this.#ownersOf(signal),
       runtime: ociRuntime?.name,
+      walls: this.#api.walls,
       avoids: [...this.#avoided].filter(([, until]) => until > performance.now()).map(([node]) => node),
     };
     await this.#wall.raise(signal);
     // Both at once: one is only there to show that the other's wall is one.
     const looking = acceptsOpenNetwork ? undefined : this.#wall.witness(spec, wishes, instance, signal);
     looking?.catch(() => {});
+    const door =
+      (await this.#claim(spec, wishes, options, signal)) ?? (await this.#start(spec, wishes, signal));
+    const witness = await looking;
+    signal.throwIfAborted();
+    const command = enterCommand({ ...spec, name: door }, { witness, seconds: WALL_WITHIN_SECONDS });
+    return execIn(this.#api, this.#podOf(spec.name), command, output);
+  }
+
+  /** The name at which the first process of a pod waits that was claimed; undefined where none could be. */
+  async #claim(
+    spec: SandboxSpec,
+    wishes: PodWishes,
+    options: EngineOptions,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const claimed = await this.claims.take(spec, wishes, options, signal);
+    if (claimed === undefined) return undefined;
+    this.#claimed.set(spec.name, claimed);
+    return POOL_DOOR;
+  }
+
+  /** As #claim(), of a pod that is made now. */
+  async #start(spec: SandboxSpec, wishes: PodWishes, signal: AbortSignal): Promise<string> {
     await this.#make(podOf(spec, wishes), signal);
     await waitForPod(
       this.#api,
@@ -73,14 +105,18 @@ export class Pods {
       signal,
       ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined,
     );
-    const witness = await looking;
-    signal.throwIfAborted();
-    return execIn(
-      this.#api,
-      spec.name,
-      enterCommand(spec, { witness, seconds: WALL_WITHIN_SECONDS }),
-      output,
-    );
+    return spec.name;
+  }
+
+  #podOf(sandbox: string): string {
+    return this.#claimed.get(sandbox)?.pod.metadata.name ?? sandbox;
+  }
+
+  /** Undefined where it is gone: the cluster gives a claim another pod of the same name then. */
+  async #find(sandbox: string, signal: AbortSignal): Promise<ApiObject | undefined> {
+    const pod = await this.#api.find(this.#api.path('pods', this.#podOf(sandbox)), signal);
+    const claimed = this.#claimed.get(sandbox)?.pod;
+    return claimed === undefined || claimed.metadata.uid === pod?.metadata.uid ? pod : undefined;
   }
 
   /** A second try of a start has the name of the first one, whose pod may not be gone yet. */
@@ -109,8 +145,8 @@ export class Pods {
 
   /** The reason why a pod has ended, or is just ending, by the cluster; undefined where it runs, as far as the cluster knows. */
   async whyEnded(name: string, signal: AbortSignal): Promise<string | undefined> {
-    const pod = await this.#api.find(this.#api.path('pods', name), signal);
-    if (pod === undefined) return `its pod ${name} was deleted`;
+    const pod = await this.#find(name, signal);
+    if (pod === undefined) return `its pod ${this.#podOf(name)} was deleted`;
     return lossOf(pod, await this.#nodeOf(String(pod.spec.nodeName), signal));
   }
 
@@ -121,9 +157,9 @@ export class Pods {
   async whyLost(name: string, signal: AbortSignal): Promise<string> {
     const known = await this.whyEnded(name, signal);
     if (known !== undefined) return known;
-    const node = String((await this.#api.find(this.#api.path('pods', name), signal))?.spec.nodeName);
+    const node = String((await this.#find(name, signal))?.spec.nodeName);
     this.#avoided.set(node, performance.now() + AVOIDED_MS);
-    return `the connection to its pod ${name} on ${node} has ended, and the cluster knows of no reason yet: the node may be gone (\`kubectl get node ${node}\`)`;
+    return `the connection to its pod ${this.#podOf(name)} on ${node} has ended, and the cluster knows of no reason yet: the node may be gone (\`kubectl get node ${node}\`)`;
   }
 
   /** Undefined where the account may not ask for nodes. */
@@ -135,21 +171,29 @@ export class Pods {
   }
 
   async factsOf(name: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
-    const pod = await this.#api.find(this.#api.path('pods', name), signal);
+    const pod = await this.#find(name, signal);
     if (pod === undefined) return undefined;
+    const claimed = this.#claimed.get(name);
     return {
       isRunning: pod.status?.phase === 'Running',
-      timeoutSeconds: pod.spec.activeDeadlineSeconds,
+      timeoutSeconds:
+        claimed === undefined ? pod.spec.activeDeadlineSeconds : await this.claims.secondsOf(claimed, signal),
       // An exec's streams are in no log.
       logDriver: 'none',
       ids: undefined,
-      walls: wallsOf(pod, this.#wall.shownBy),
+      walls: wallsOf(pod, this.#wall.shownBy, this.#api.walls),
     };
   }
 
   /** Deletes the pod; with the cluster's words where it cannot. One that is not there is as good. */
   async remove(name: string, signal: AbortSignal): Promise<string | undefined> {
+    const claimed = this.#claimed.get(name);
     try {
+      if (claimed !== undefined) {
+        await this.claims.release(claimed, signal);
+        this.#claimed.delete(name);
+        return undefined;
+      }
       await this.#api.ask(
         'DELETE',
         `${this.#api.path('pods', name)}?gracePeriodSeconds=${GRACE_SECONDS}`,
@@ -172,12 +216,15 @@ export class Pods {
 
   /** Deletes pods whose bridge is gone, and those that have ended; returns how many. */
   async sweep(signal: AbortSignal): Promise<number> {
+    await this.claims.sweep(signal);
     const { items } = await this.#api.ask(
       'GET',
       `${this.#api.path('pods')}?labelSelector=${encodeURIComponent(INSTANCE_LABEL)}`,
       signal,
     );
     const dead = (items as ApiObject[]).filter(({ metadata, status }) => {
+      // It goes with its claim or its pool, and would only come again.
+      if (metadata.ownerReferences?.some(({ kind }: { kind: string }) => kind === 'Sandbox')) return false;
       const labels = ownerLabelNames.map((name) => String(metadata.labels[name] ?? ''));
       return !isAlive(ownerFrom(labels)) || /^(?:Succeeded|Failed)$/.test(status?.phase);
     });

@@ -337,6 +337,7 @@ const OWN_UID = { first: 20_001, count: 40_000 } as const;
  * epoll, pages of pipes, and without a pids cgroup processes; what one sandbox has taken, another would lack. Ids are drawn, so
  * that other bridges need not be asked which are free. An engine without a map gives ids of the machine's own users, so that
  * there they are drawn for processes alone.
+ * A trial is to find out whether there is a cgroup that counts processes, and may itself be counted so.
  */
 function userFor(
   { explicitlySet, containerUser }: Settings,
@@ -346,7 +347,8 @@ function userFor(
   // A call leaves files on a volume for the next call, which therefore is the same user.
   const isOthers = explicitlySet.has('MCP_BRIDGE_CONTAINER_USER') || volumes.length > 0;
   const isMapped = choice.ids === 'rootless' || choice.ids === 'userns-mapped';
-  if (isOthers || !(isMapped || choice.enforcement?.pids === 'rlimit')) return containerUser;
+  const isCountedAlone = choice.enforcement !== undefined && choice.enforcement.pids !== 'rlimit';
+  if (isOthers || (isCountedAlone && !isMapped)) return containerUser;
   const id = OWN_UID.first + randomInt(OWN_UID.count);
   return `${id}:${id}`;
 }
@@ -391,6 +393,7 @@ function engineFor(
     instance,
     stateDir: settings.stateDir,
     observer,
+    ready: launch === undefined ? undefined : settings.warm,
     acceptsOpenNetwork: settings.acceptUnenforced.includes('network'),
   });
 }

@@ -163,7 +163,7 @@ export const variables = {
     default: "the setting of the engine's own client",
     schema: engineUrl,
     allowed:
-      'ssh://user@host/path/of/podman.sock, tcp://host:port, unix:///path/of/socket or kubernetes://CONTEXT/NAMESPACE',
+      'ssh://user@host/path/of/podman.sock, tcp://host:port, unix:///path/of/socket or kubernetes://CONTEXT/NAMESPACE, with walls that its nodes have behind a question mark (docs/kubernetes.md)',
   }),
   image: setting({
     name: 'MCP_BRIDGE_IMAGE',

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/engine/kubernetes/api.js';
 import { exitIn } from '../../../src/engine/kubernetes/exec-streams.js';
 import { networkPolicy } from '../../../src/engine/kubernetes/network-wall.js';
+import { nodeWallsIn } from '../../../src/engine/kubernetes/node-walls.js';
 import { ownersOf } from '../../../src/engine/kubernetes/own-pod.js';
 import { podOf } from '../../../src/engine/kubernetes/pod-spec.js';
 import {
@@ -200,6 +201,27 @@ describe('a pod as its cluster has admitted it', () => {
   ])('is told with %s', (_what, changed, controls) => {
     expect(broken(wallsOf({ spec: { ...pod.spec, ...changed } }, 'closed'))).toEqual(controls);
   });
+
+  it('has a filter and users of its own where the address of the cluster says that its nodes can', () => {
+    const walls = nodeWallsIn('kubernetes:///sandboxes?seccomp=bridge/strict.json&users=own');
+    const walled = podOf(spec, { files, labels: {}, owners: [], avoids: [], runtime: undefined, walls });
+    expect(walled.spec).toMatchObject({
+      hostUsers: false,
+      securityContext: {
+        seccompProfile: { type: 'Localhost', localhostProfile: 'bridge/strict.json' },
+      },
+    });
+    expect(broken(wallsOf(walled, 'closed', walls))).toEqual([]);
+    // As an older cluster drops it, or admission puts another one in its place.
+    expect(broken(wallsOf(pod, 'closed', walls))).toEqual(['pod: seccomp', 'pod: user namespace']);
+  });
+
+  it.each(['secomp=bridge/strict.json', 'seccomp=../strict.json', 'seccomp=/etc/strict.json', 'users=mine'])(
+    'is not made where the address says %s',
+    (query) => {
+      expect(() => nodeWallsIn(`kubernetes:///sandboxes?${query}`)).toThrow(/behind its question mark/);
+    },
+  );
 
   it('is told with a network that nobody has seen closed', () => {
     expect(broken(wallsOf(pod, undefined))).toEqual(['pod: network']);
