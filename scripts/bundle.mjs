@@ -43,6 +43,8 @@ const common = /** @type {const} */ ({
     extensionAlias: { '.js': ['.ts', '.js'] },
     alias: { 'node-fetch': join(root, 'scripts/bundle/global-fetch.mjs') },
   },
+  // How long it took says how busy the machine was, and nothing of what was built.
+  checks: { bundlerTimings: false },
   // Such as an import that was not found, which would only fail when somebody needs it.
   onLog: (level, { message }) => {
     if (level === 'warn') throw new Error(message);
