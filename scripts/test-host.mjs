@@ -129,11 +129,12 @@ async function tryOn(suite, machine, disk, scratch) {
 
 /** What a cold call takes each way; the machine's clock counts instructions, a million for a millisecond. */
 function launchCosts(lines) {
-  const { ms, log } = lines.find(({ step }) => step === 'launches')?.value ?? {};
+  const { ms } = lines.find(({ step }) => step === 'launches')?.value ?? {};
   if (ms === undefined) return [];
   const [template, engine] = [ms.template, ms.engine].map((taken) => taken && Math.round(median(taken)));
   const byEngine = `a cold call by the engine's client: ${engine} million instructions`;
-  if (template === undefined) return [`${byEngine}; no sandbox came from a template: ${log}`];
+  if (template === undefined)
+    return [`${byEngine}; no sandbox came from a template, and its doctor says why`];
   return [`${byEngine}; from a template: ${template} (${(template / engine).toFixed(2)})`];
 }
 

@@ -64,10 +64,10 @@ export function mainJob(bridge, env, modules) {
  */
 export function launches(bridge) {
   const by = (launch, work) =>
-    withBridge(bridge, { MCP_BRIDGE_WARM: '0', MCP_BRIDGE_LAUNCH: launch }, async (call, _home, log) =>
-      work((code) => call({ code }), log),
+    withBridge(bridge, { MCP_BRIDGE_WARM: '0', MCP_BRIDGE_LAUNCH: launch }, (call) =>
+      work((code) => call({ code })),
     );
-  return by('template', (ours, log) =>
+  return by('template', (ours) =>
     by('engine', async (theirs) => {
       await theirs('1');
       const isFromTemplate = await comesFromTemplate(ours);
@@ -80,7 +80,7 @@ export function launches(bridge) {
           await call('print(1)');
           ms[way].push(Math.round(performance.now() - startedAt));
         }
-      return { ms, log: log() };
+      return { ms };
     }),
   );
 }
