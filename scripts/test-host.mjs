@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import Table from 'cli-table3';
 import pc from 'picocolors';
+import { median } from './bench/statistics.mjs';
 import { command } from './host/command.mjs';
 import { engineJob } from './host/engine-job.mjs';
 import { engineJudges, measuredSteps } from './host/engine-judge.mjs';
@@ -123,7 +124,18 @@ async function tryOn(suite, machine, disk, scratch) {
     onLine: sayOfStep(suite, 'by its own clock'),
   });
   const report = reportOf(suite, lines, judge(lines), { startedAt, console });
-  return { ...report, measures: kernelMemory(lines) };
+  return { ...report, measures: [...launchCosts(lines), ...kernelMemory(lines)] };
+}
+
+/** What a cold call takes each way; the machine's clock counts instructions, a million for a millisecond. */
+function launchCosts(lines) {
+  const { ms } = lines.find(({ step }) => step === 'launches')?.value ?? {};
+  if (ms === undefined) return [];
+  const [template, engine] = [ms.template, ms.engine].map((taken) => taken && Math.round(median(taken)));
+  const byEngine = `a cold call by the engine's client: ${engine} million instructions`;
+  if (template === undefined)
+    return [`${byEngine}; no sandbox came from a template, and its doctor says why`];
+  return [`${byEngine}; from a template: ${template} (${(template / engine).toFixed(2)})`];
 }
 
 /** What the machine lost to each attack on the kernel's memory, and what ended it. */

@@ -1,6 +1,7 @@
 // Both ways to start a sandbox beside each other (MCP_BRIDGE_LAUNCH): a cold call from a template and one by the engine, in turns,
 // by the clock and by the processor time of everything that each makes run. Two bridges stay open, and one rests while the other works.
 
+import { IS_FROM_TEMPLATE } from '../from-template.mjs';
 import { processorTime, whyNotCounted } from './processor.mjs';
 import { pause, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
@@ -11,9 +12,6 @@ const coldBy = (launch) => ({ env: { MCP_BRIDGE_WARM: '0', MCP_BRIDGE_LAUNCH: la
 const SETTLE_MS = 400;
 /** A template is made behind a bridge's second sandbox. */
 const TRIES = 20;
-const IS_FROM_TEMPLATE = `
-line = next(line for line in open('/proc/self/mountinfo') if line.split()[4] == '/')
-print(':.' in line.rsplit('lowerdir=', 1)[-1].split(',')[0])`;
 const [COLD, PROCESSOR] = [
   'cold call from a template, beside one by the engine',
   'its processor time, with its sandbox',

@@ -13,6 +13,7 @@ const ROOT = join(HERE, '../..');
 const SPARE_MB = 64;
 /** What the machine runs of ours beside the package. */
 const PROGRAMS = [
+  'from-template.mjs',
   'main-job.mjs',
   'host/bridge.mjs',
   'host/job.mjs',

@@ -4,6 +4,8 @@
 import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { IS_FROM_TEMPLATE } from '../from-template.mjs';
 import { furnish, MAIN_JOB, SERVERS } from '../main-job.mjs';
 import { run, withBridge } from './bridge.mjs';
 import { complaint, LIMIT_SETTINGS } from './limit-attacks.mjs';
@@ -14,6 +16,10 @@ export const DELEGATED = `/sys/fs/cgroup/user.slice/user-${USER.id}.slice/user@$
 const ENGINE_PATIENCE_MS = 60_000;
 const LOOKS_FOR_LEFTOVERS = 15;
 const MEMORY_EVERY_MS = 100;
+/** A template is made behind a bridge's second sandbox. */
+const CALLS_TO_TEMPLATE = 12;
+const LAUNCHES = 6;
+const SETTLE_MS = 1_500;
 
 /** Does the work of the step `name` and hands its line to `write`: with a value, or with the error of a step that failed. */
 export async function step(name, work, write) {
@@ -50,6 +56,43 @@ export function mainJob(bridge, env, modules) {
     const second = await call({ code: MAIN_JOB, servers: SERVERS });
     return { first, second, secondMs: Math.round(performance.now() - startedAt), log: log() };
   });
+}
+
+/**
+ * A cold call from a template beside one by the engine's client, in turns: `ms` of each call by this machine's clock, without
+ * `template` where no sandbox came from one. Where the clock counts instructions, a millisecond is a million of them.
+ */
+export function launches(bridge) {
+  const by = (launch, work) =>
+    withBridge(bridge, { MCP_BRIDGE_WARM: '0', MCP_BRIDGE_LAUNCH: launch }, (call) =>
+      work((code) => call({ code })),
+    );
+  return by('template', (ours) =>
+    by('engine', async (theirs) => {
+      await theirs('1');
+      const isFromTemplate = await comesFromTemplate(ours);
+      const ways = { ...(isFromTemplate && { template: ours }), engine: theirs };
+      const ms = Object.fromEntries(Object.keys(ways).map((way) => [way, []]));
+      for (let round = 0; round < LAUNCHES; round += 1)
+        for (const [way, call] of Object.entries(ways)) {
+          await pause(SETTLE_MS);
+          const startedAt = performance.now();
+          await call('print(1)');
+          ms[way].push(Math.round(performance.now() - startedAt));
+        }
+      return { ms };
+    }),
+  );
+}
+
+/** Whether one of a bridge's next sandboxes is started from a template. */
+async function comesFromTemplate(call) {
+  for (let calls = 0; calls < CALLS_TO_TEMPLATE; calls += 1) {
+    const { stdout = [] } = await call(IS_FROM_TEMPLATE);
+    if (stdout.join('') === 'True') return true;
+    await pause(SETTLE_MS);
+  }
+  return false;
 }
 
 /** What each attack came to, and what was found to enforce the limits. */
@@ -128,6 +171,6 @@ export async function leftovers(env, wanted = 0) {
   for (let look = 0; ; look += 1) {
     const found = await containers(env);
     if (found.length <= wanted || look === LOOKS_FOR_LEFTOVERS) return found.length <= wanted ? [] : found;
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await pause(1_000);
   }
 }

@@ -5,7 +5,7 @@ import { existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { ask, run } from './bridge.mjs';
-import { attackLimits, DELEGATED, engineFacts, leftovers, mainJob, step } from './job-steps.mjs';
+import { attackLimits, DELEGATED, engineFacts, launches, leftovers, mainJob, step } from './job-steps.mjs';
 import { LIMIT_ATTACKS, LIMIT_SETTINGS } from './limit-attacks.mjs';
 
 const [reportFile, jobDir] = process.argv.slice(2);
@@ -31,6 +31,7 @@ await doStep('image', async () => {
 });
 await doStep('doctor', () => ask(BRIDGE, ['doctor', '--json']));
 await doStep('main job', () => mainJob(BRIDGE, {}, MODULES));
+await doStep('launches', () => launches(BRIDGE));
 await doStep('limits', () => attackLimits(BRIDGE, {}, LIMIT_ATTACKS));
 await doStep('probe', () =>
   ask(BRIDGE, ['doctor', '--probe', '--json'], { MCP_BRIDGE_CPUS: LIMIT_SETTINGS.MCP_BRIDGE_CPUS }),

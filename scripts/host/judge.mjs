@@ -63,6 +63,8 @@ export const JUDGES = {
         `${JSON.stringify(payload)}\n${log}`,
       ),
     ),
+  // Measured, and not judged: which way sandboxes start is found out for each machine.
+  launches: () => [],
   limits: ({ enforcement, attacks }) => [
     ...Object.entries(enforcement).map(([control, by]) =>
       check(`${control} by control group`, by === 'cgroup', by),

@@ -1,9 +1,9 @@
 // Sandboxes that the OCI runtime starts from a template, as it is where nobody has said otherwise (MCP_BRIDGE_LAUNCH): the answers, the walls and the ends are those of
 // sandboxes that the engine starts. Each test waits until its calls come from a template, which shows in the root that code sees.
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { readText } from '../../src/base/files/read-text.js';
 import { firstOfAnyBundle } from '../../src/engine/machine/bundles.js';
 import { isBuilt } from '../support/built-image.js';
@@ -65,6 +65,14 @@ describe('a sandbox from a template', () => {
     await until(() => noted(bridge).length === 1);
     expect(ourListed()).toEqual(templates());
     expect(templates()).toHaveLength(1);
+  });
+
+  it('also comes from one where the bridge keeps its files on another file system than the engine', async () => {
+    const folder = mkdtempSync('/dev/shm/state-');
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const bridge = await started({ MCP_BRIDGE_STATE_DIR: join(folder, 'state') });
+    expect(await isFromTemplate(bridge)).toBe(true);
+    await bridges[Symbol.asyncDispose]();
   });
 
   it('says the same of itself as the one that the engine has started', async () => {

@@ -30,6 +30,7 @@ const GOOD = {
     second: { status: 'success', result: RESULT },
     log: '',
   },
+  launches: { ms: { template: [900], engine: [2100] } },
   limits: {
     enforcement: { memory: 'cgroup', pids: 'cgroup', cpu: 'cgroup' },
     attacks: LIMIT_ATTACKS.map(({ name }) => ({ name })),

@@ -30,34 +30,55 @@ export function wallsSeen(pid: number, read: ReadText = readText): ReadonlyMap<s
   ]);
 }
 
+/** File systems that the kernel makes of itself: what is mounted of them is no file that anybody has written. */
+const OF_KERNEL = ['cgroup', 'cgroup2', 'devtmpfs', 'proc', 'sysfs'];
+
 /**
  * Where something is mounted, what, and how. Of the root only that it is read-only, since a sandbox's is another mount on the
- * same files; and not which file of the host it is, since a sandbox has files of its own.
+ * same files; and not which file of the host it is, nor what that lies on, since a sandbox has files of its own: an ordinary
+ * user's engine keeps its files on a tmpfs.
  */
 const mountsIn = (mountinfo: string): string =>
   mountinfo
     .split('\n')
     .flatMap((line) => {
       const [before = '', after = ''] = line.split(' - ');
-      const [, , , , target = '', options = ''] = before.split(' ');
+      const [, , , root = '', target = '', options = ''] = before.split(' ');
       const [type = '', , superOptions = ''] = after.split(' ');
       if (target === '') return [];
       if (target === '/') return [`/ ${options.split(',').includes('ro') ? 'ro' : 'rw'}`];
-      return [[target, options, type, type === 'tmpfs' ? superOptions : ''].join(' ')];
+      const what = root === '/' || OF_KERNEL.includes(type) ? type : 'a file or folder';
+      return [[target, options, what, what === 'tmpfs' ? superOptions : ''].join(' ')];
     })
     .sort()
     .join('\n');
 
-/** The first wall of `ours` that is not as the engine's container has it, or that is shared; undefined where there is none. */
+/**
+ * The first wall of `ours` that is not as the engine's container has it, with the lines that only one of the two has, or that is
+ * shared; undefined where there is none.
+ */
 export function firstDifference(engines: number, ours: number): string | undefined {
   const [theirs, own] = [wallsSeen(engines), wallsSeen(ours)];
-  const differing = [...theirs].find(([wall, value]) => own.get(wall) !== value)?.[0];
-  if (differing !== undefined) return differing;
+  for (const [wall, value] of theirs) {
+    const now = own.get(wall) ?? '';
+    if (now !== value) return `${wall} (${onlyIn(now, value)}, and not ${onlyIn(value, now)})`;
+  }
   const shared = NAMESPACES.find((name) => {
     const inner = namespaceOf(ours, name);
     return inner === '' || inner === namespaceOf(engines, name) || inner === namespaceOf('self', name);
   });
   return shared && `the ${shared} namespace`;
+}
+
+/** Lines of `text` that `other` has not. */
+function onlyIn(text: string, other: string): string {
+  const others = new Set(other.split('\n'));
+  return (
+    text
+      .split('\n')
+      .filter((line) => !others.has(line))
+      .join('; ') || 'nothing'
+  );
 }
 
 /** '' where it cannot be read. */
