@@ -216,6 +216,8 @@ export class Session {
   adopt(sandbox: Sandbox): void {
     this.#sandbox = sandbox;
     void sandbox.ended.then((end) => this.#whenEnded(end));
+    // Its time may have come while the sandbox was started.
+    if (this.ended !== undefined) sandbox.kill();
   }
 
   /** Facts for the code of a call that begins now. */
@@ -266,6 +268,7 @@ export class Session {
   /** The call that had it has ended: the next one's turn, or it stands still in a moment. */
   leave(): void {
     this.#isBusy = false;
+    if (this.ended !== undefined && this.#sandbox === undefined) this.#whenGone();
     this.#idleSince = performance.now();
     this.#stopTimers();
     if (!this.#hasBegun) this.freezeProcesses();
@@ -277,8 +280,9 @@ export class Session {
   /** Ends it for good. */
   end(why: string): void {
     this.willEnd(why);
-    if (this.#sandbox === undefined) this.#whenGone();
-    else this.#sandbox.kill();
+    // A call that has it may be starting its sandbox.
+    if (this.#sandbox !== undefined) this.#sandbox.kill();
+    else if (!this.#isBusy) this.#whenGone();
   }
 
   /** Resolves with false where `signal` comes first. */

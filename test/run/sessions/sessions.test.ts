@@ -180,6 +180,18 @@ describe('an end', () => {
     expect(said.filter((why) => why !== undefined)).toEqual(['it had lived for 600 s']);
   });
 
+  it('ends the sandbox, too, that its first call had not started by then', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    const entered = await enter('data');
+    await vi.advanceTimersByTimeAsync(LIMITS.lifeSeconds * 1000);
+    const { sandbox } = fakeSandbox();
+    entered.adopt(sandbox);
+    entered[Symbol.dispose]();
+    await settled();
+    expect(retired).toContain(sandbox);
+    expect((await call('data')).before).toBe('it had lived for 600 s');
+  });
+
   it('comes for the longest idle one where there are too many, and for none that is at work', async () => {
     await call('a');
     await call('b');
