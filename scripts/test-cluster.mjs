@@ -95,8 +95,9 @@ try {
 }
 
 /** The process of the node's that is the first one of its namespace. */
-const firstProcessOf = (/** @type {number | undefined} */ pid) =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0];
+function firstProcessOf(/** @type {number | undefined} */ pid) {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0];
+}
 
 /** Resolves with the exit code. */
 function runTests(/** @type {string} */ programs, /** @type {string} */ file) {

@@ -31,8 +31,10 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && process.env['CLUSTER_AGE
     const started = async (): Promise<TestBridge> => {
       bridge = await startBridge({});
       // Each start makes one until there are enough, and none of these is claimed.
-      while (items('sandboxwarmpools').length < POOLS)
-        expect(await answerOf(bridge, '1')).toMatchObject({ status: 'success' });
+      while (items('sandboxwarmpools').length < POOLS) {
+        const answer = await answerOf(bridge, '1');
+        expect(answer.status, JSON.stringify(answer)).toBe('success');
+      }
       await until(() => poolsReady() === POOLS);
       expect(await answerOf(bridge, '1')).toMatchObject({ status: 'success' });
       await until(() => claimed().length > 0 && poolsReady() === POOLS);

@@ -342,8 +342,8 @@ async function endOf(url: string, token: string): Promise<string> {
     const { status, summary, errorType, error } = await answered(url, token, 'import time\ntime.sleep(1)\n1');
     if (status === 'success') return status;
     if (errorType !== undefined) return `${errorType}: ${error}`;
-    // A stream that ends is whole for fetch, where the request asked for the end of its connection.
-    if (summary === '') return 'the connection has ended';
+    // A stream that ends is whole for fetch, where the request asked for the end of its connection, also after keepalives.
+    if (/^(?:: keepalive\s*)*$/.test(String(summary))) return 'the connection has ended';
     return /lost with it|no such session/.test(String(summary)) ? 'told that it is lost' : String(summary);
   } catch (thrown) {
     return Object(thrown).name === 'TimeoutError' ? 'hung' : 'the connection has ended';

@@ -112,11 +112,12 @@ export class RequestRelay {
         response.flushHeaders();
         const isStream = /^text\/event-stream/.test(incoming.headers['content-type'] ?? '');
         incoming.once('error', () => (isStream ? response.end(lastWord(text)) : response.destroy()));
-        let isEmpty = true;
-        incoming.once('data', () => {
-          isEmpty = false;
+        // A line that only keeps the connection says nothing.
+        let isSilent = true;
+        incoming.on('data', (chunk: Buffer) => {
+          if (isSilent && chunk.includes('data:')) isSilent = false;
         });
-        incoming.once('end', () => response.end(isStream && isEmpty ? lastWord(text) : undefined));
+        incoming.once('end', () => response.end(isStream && isSilent ? lastWord(text) : undefined));
         incoming.pipe(response, { end: false });
         response.once('close', () => resolve('answered'));
       });

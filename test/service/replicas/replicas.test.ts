@@ -1,8 +1,8 @@
 // Two replicas behind one address, as fronts on two addresses of the loopback with one port, and Leases that are kept in memory as the
 // API of a cluster keeps them. A real cluster has them in test/cluster/chart.test.ts.
 
-import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createHmac, randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -152,6 +152,8 @@ describe('two replicas', () => {
     const heard: http.IncomingHttpHeaders[] = [];
     const stranger = http.createServer((request, response) => {
       heard.push(request.headers);
+      response.setHeader('content-type', 'text/event-stream');
+      response.flushHeaders();
       answer(request).then((text) => response.end(text));
     });
     await new Promise<void>((resolve) => stranger.listen(Number(url.port), '127.0.0.1', resolve));
@@ -203,6 +205,23 @@ describe('two replicas', () => {
       expect(await (await post(second, call('whoami'))).text()).toContain('"text":"ann"');
     });
     expect([heard.length > 0, withCredentials(heard)]).toEqual([true, []]);
+  });
+
+  it('a stream that ends after nothing but keepalives has a last word', async () => {
+    const [first, second] = await pair();
+    const ann = await session(first);
+    await first.front[Symbol.asyncDispose]();
+    const key = readFileSync(join(folder, 'key'), 'utf8').trim();
+    // As a replica that is killed while it has the request: it has shown the key.
+    const killed = async ({ url, headers }: http.IncomingMessage): Promise<string> =>
+      url === '/replica'
+        ? createHmac('sha256', key)
+            .update(JSON.stringify(['proof', headers['x-mcp-bridge-nonce'], '127.0.0.1']))
+            .digest('hex')
+        : ': keepalive\n\n';
+    await strangerAt(first, killed, async () => {
+      expect(await (await post(second, call('whoami'), ann)).text()).toContain('are lost with it');
+    });
   });
 
   it('a key that cannot be used is refused with the reason', () => {
