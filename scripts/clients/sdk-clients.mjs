@@ -1,9 +1,7 @@
-// Clients of both lines of the SDK. Each lists, calls, reads, is asked by the server behind the bridge, hears of progress, and uses
-// a prompt of the server's.
+// Clients of both lines of the SDK. Each lists, calls, reads, is asked by the server behind the bridge, and hears of progress.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -14,9 +12,6 @@ import { ROOT } from '../bench/stage.mjs';
 
 const ABOUT = { name: 'trial', version: '1.0.0' };
 const CALL_MS = 60_000;
-/** A server that has started is asked for its prompts beside the calls. */
-const LISTED_MS = 30_000;
-const LOOK_EVERY_MS = 100;
 const MODERN = '2026-07-28';
 const OLD = '2025-11-25';
 
@@ -86,27 +81,8 @@ export async function trySdkClient(name, { command, args, env, url, headers }) {
     await call({ command: 'steps', args: ['2'] }, { onprogress });
     const grows = steps.every((step, index) => index === 0 || step > steps[index - 1]);
     find('progress', steps.join(', '), steps.length > 0 && grows);
-    await findPrompt(client, find);
     return findings;
   } finally {
     await client.close();
   }
-}
-
-/** What a host's menu of prompts needs: the list, which has the server's once it has started, completion, and the prompt. */
-async function findPrompt(client, find) {
-  const give = Date.now() + LISTED_MS;
-  let names = '';
-  while (names === '' && Date.now() < give) {
-    names = (await client.listPrompts()).prompts.map((prompt) => prompt.name).join();
-    if (names === '') await sleep(LOOK_EVERY_MS);
-  }
-  find('prompts', names, names === 'asking.greet');
-  if (names === '') return;
-  const ref = { type: 'ref/prompt', name: 'asking.greet' };
-  const { completion } = await client.complete({ ref, argument: { name: 'who', value: 'A' } });
-  find('completion', completion.values, completion.values.join() === 'Ada,Alan');
-  const { messages } = await client.getPrompt({ name: 'asking.greet', arguments: { who: 'Ada' } });
-  const [{ content }] = messages;
-  find('prompt', content.text, messages.length === 1 && content.text === 'Greet Ada.');
 }

@@ -19,7 +19,7 @@ export const WAYS = Object.keys(OPEN);
 export function openWay(way, stage) {
   const folder = mkdtempSync(join(stage.stateDir, 'asking-'));
   const asking = join(ROOT, 'test/fixtures/asking-server.mjs');
-  const home = stage.home({ asking: { command: process.execPath, args: [asking, folder, 'prompts'] } });
+  const home = stage.home({ asking: { command: process.execPath, args: [asking, folder] } });
   const stateDir = join(home, 'state');
   mkdirSync(stateDir, { mode: 0o700 });
   const env = stage.environment(home, {

@@ -131,7 +131,7 @@ declare module '../base/log/events.js' {
       readonly error: string | undefined;
       /** Names of the files that it left. */
       readonly files: readonly string[];
-      /** Those of them that the answer has whole, and that are kept nowhere else. */
+      /** Texts of the files that the answer has whole, and that are kept nowhere else. */
       readonly texts: readonly { readonly name: string; readonly text: string }[];
       /** Pictures that it has shown; `data` is base64. */
       readonly pictures: readonly {

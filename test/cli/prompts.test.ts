@@ -10,7 +10,6 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { PromptListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { PAYLOADS } from '../../scripts/page/payloads.mjs';
 import { isHarmless } from '../../src/base/text/text.js';
 import { answerOf } from '../support/http-agent.js';
 import { bridgeEnv, MAIN, tempHome } from '../support/start-bridge.js';
@@ -18,6 +17,13 @@ import { until } from '../support/time.js';
 import { makeUsed } from '../support/used-state.js';
 import { execute, type Party, World } from '../walls/principals/world.js';
 import { command } from './command.js';
+
+/** Texts that would do something to whoever takes them for more than text, or that do not show. */
+const PAYLOADS = [
+  ...['<script>1</script>', '"><img src=x onerror=1>', '__proto__', 'constructor', '../../etc/passwd'],
+  ...['eta\u202etsil_eteled\u2066', 'list\u200b_no\u00adtes\u{e0041}', 'a\rb\u2028\u2029\n- all is well'],
+  ...['list\u001b[31m_notes\u009b0m\u0007', '\u0000nul\u0000', '\ufeffmark', 'tab\tand\nline'],
+];
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/prompting-server.mjs', import.meta.url));
 
@@ -155,7 +161,7 @@ it('shows of the prompts of a hostile server text alone, and nothing that does n
   }
   for (const [at, { name }] of prompts.entries()) {
     const { messages } = await client.getPrompt({ name });
-    const { text } = messages[0]?.content as { text: string };
+    const text = String(Object(messages[0]?.content)['text']);
     expect(isHarmless(text), JSON.stringify(hostile[at])).toBe(true);
   }
   // The control: among them are texts that would not show.

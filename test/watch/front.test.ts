@@ -148,7 +148,17 @@ describe('who may see it', () => {
 
   it('with the cookie each view is there', async () => {
     const { see } = await opened();
-    for (const name of ['', 'page.js', 'page.css', 'now', 'bridges', 'runs', 'questions', 'sessions', 'tools'])
+    for (const name of [
+      '',
+      'page.js',
+      'page.css',
+      'now',
+      'bridges',
+      'runs',
+      'questions',
+      'sessions',
+      'tools',
+    ])
       expect((await see(name)).status, name).toBe(200);
     expect((await see('run?run=x')).status).toBe(404);
     expect((await see('../open/x')).status).toBe(403);

@@ -4,8 +4,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { AuditLine, CallLine, RunLine } from '../../src/run/audit/audit-line.js';
 import { OPERATOR, partFor, type Sources } from '../../src/watch/front/sources.js';
 import type { RunOfBridge } from '../../src/watch/gather/bridges.js';
+import { ChangeCounts } from '../../src/watch/gather/change-counts.js';
 import { History } from '../../src/watch/gather/history.js';
-import { Versions } from '../../src/watch/gather/versions.js';
 import { question } from '../policy/inbox/questions.js';
 
 const ANN = 'token:ann#01';
@@ -35,8 +35,8 @@ const running = (run: string, principal: string | undefined): RunOfBridge => ({
   calls: [],
 });
 
-function everything(): Sources & { readonly history: History; readonly versions: Versions } {
-  const versions = new Versions();
+function everything(): Sources & { readonly history: History; readonly versions: ChangeCounts } {
+  const versions = new ChangeCounts();
   const history = new History();
   const lines: AuditLine[] = [undefined, ANN, BEN].flatMap((principal, at) => [
     callLine(`old-${at}`, principal),

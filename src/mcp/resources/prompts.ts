@@ -1,8 +1,8 @@
 // Prompts of the user's servers as a host lists them, out of what is kept of each server: starts nothing, asks nothing. Loaded
 // with the first list of prompts, which hosts ask for at their start, so it imports little. What policy denies is not there.
 
-import type { Discovery } from '../../hosts/discovery/discover.js';
 import { clipHarmlessLine } from '../../base/text/text.js';
+import type { Discovery } from '../../hosts/discovery/discover.js';
 import type { Policy } from '../../policy/rules/policy.js';
 import { promptNames, serverAliases } from '../../servers/catalog/catalog.js';
 import { keptPrompts, type ServerPrompt } from '../../servers/catalog/kept-prompts.js';

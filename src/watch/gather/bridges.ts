@@ -15,7 +15,7 @@ import {
   type SeenRun,
   told,
 } from '../told/told.js';
-import { Versions } from './versions.js';
+import { ChangeCounts } from './change-counts.js';
 
 const LOOK_EVERY_MS = 500;
 /** A bridge that does not answer holds no page up. */
@@ -44,8 +44,8 @@ export class SeenBridges implements Disposable {
   readonly #stateDir: string;
   readonly #connections = new Map<string, BridgeConnection>();
   readonly #timer: NodeJS.Timeout;
-  readonly #versions = new Versions();
-  readonly #factsVersions = new Versions();
+  readonly #versions = new ChangeCounts();
+  readonly #factsVersions = new ChangeCounts();
 
   constructor(stateDir: string, lookEveryMs = LOOK_EVERY_MS) {
     this.#stateDir = stateDir;
@@ -59,7 +59,7 @@ export class SeenBridges implements Disposable {
     return this.#versions.of(principal);
   }
 
-  /** The same of the facts of bridges; a principal has servers there. */
+  /** Grows with each change of the facts of bridges; a principal has servers there. */
   factsVersionOf(principal?: string): number {
     return this.#factsVersions.of(principal);
   }

@@ -3,7 +3,7 @@
 import type { AuditLine, CallLine, QuestionLine, RunLine } from '../../run/audit/audit-line.js';
 import type { SeenCall, SeenRun } from '../told/told.js';
 import type { RunOfBridge } from './bridges.js';
-import { Versions } from './versions.js';
+import { ChangeCounts } from './change-counts.js';
 
 /** The oldest runs are forgotten first. The audit's own files hold more. */
 const MAX_RUNS = 20_000;
@@ -65,7 +65,7 @@ type Sums = {
 export class History {
   readonly #runs = new Map<string, Known>();
   readonly #tools = new Map<string, Sums>();
-  readonly #versions = new Versions();
+  readonly #versions = new ChangeCounts();
 
   /** Grows with each change; with a principal, with each change of what is theirs. */
   versionOf(principal?: string): number {

@@ -18,8 +18,8 @@ export function NowView({ now }: { readonly now: ShownNow | undefined }) {
   return (
     <>
       <p class="summary">
-        {bridges === 0 ? 'No bridge runs' : `${countOf(bridges, 'bridge')} run${bridges === 1 ? 's' : ''}`}
-        , with {countOf(running.length, 'run')} under way.{' '}
+        {bridges === 0 ? 'No bridge runs' : `${countOf(bridges, 'bridge')} run${bridges === 1 ? 's' : ''}`},
+        with {countOf(running.length, 'run')} under way.{' '}
         {questions > 0 && <a href="#/questions">{countOf(questions, 'question')} waiting for you</a>}
       </p>
       {running.length === 0 && (

@@ -1,7 +1,7 @@
 // Numbers by which whoever looks again sees whether something has changed, for everybody together and for each principal, who is not to
 // learn that something of another has.
 
-export class Versions {
+export class ChangeCounts {
   #all = 0;
   readonly #own = new Map<string, number>();
 
