@@ -2,7 +2,8 @@
 
 The go command finds out first which packages of the standard library there are and whether they are old, which takes
 longer than to compile a program of one file. The image can say how it compiles and links such a program
-(images/compile-go.sh). Whatever is not as simple as that, or fails, is left to the go command, which has the words for it.
+(images/compile-go.sh). Whatever is not as simple as that, or fails, is left to the go command, which has the words for
+it.
 """
 
 from __future__ import annotations
@@ -36,12 +37,16 @@ _HARMLESS = frozenset({"GOCACHE", "GOFLAGS", "GOPATH", "GOPROXY", "GOTMPDIR", "G
 _NOT_ALONE = tuple(
     ".go .c .cc .cpp .cxx .m .h .hh .hpp .hxx .f .F .for .f90 .s .S .sx .swig .swigcxx .syso .work".split()
 )
+# For the compiler and the linker: most programs are made before a collection of garbage is worth its time. Larger
+# sources are made as the go command makes them.
+_WITHOUT_COLLECTION = {"GOGC": "off", "GOMEMLIMIT": "128MiB"}
+_SMALL_BYTES = 64 * 1024
 # Words in a source that tell the go command something: of builds, of files to embed, of cgo.
 _TOLD = (b"//go:", b"+build", b'"C"')
 
 
 def build_alone(argv: Sequence[str], env: Mapping[str, str]) -> bool:
-    """Whether the program of this `go build … -o OUTPUT ./`, in the working directory, is made; nothing of it is there where not."""
+    """Whether it is made, as `go build … -o OUTPUT ./` would make it; nothing of it is there where not."""
     plan = _plan_for(env)
     if plan is None or argv[-1] != "./" or "-o" not in argv:
         return False
@@ -50,7 +55,8 @@ def build_alone(argv: Sequence[str], env: Mapping[str, str]) -> bool:
         return False
     output = argv[argv.index("-o") + 1]
     compiled = f"{output}.a"
-    tools_env = {**env, "GOROOT": plan["goroot"]}
+    is_small = os.path.getsize(source) <= _SMALL_BYTES
+    tools_env = {**env, "GOROOT": plan["goroot"], **(_WITHOUT_COLLECTION if is_small else {})}
     done = _succeeds([*plan["compile"], "-o", compiled, f"./{source}"], tools_env) and _succeeds(
         [*plan["link"], "-o", output, compiled], tools_env
     )

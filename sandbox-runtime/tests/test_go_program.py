@@ -1,4 +1,4 @@
-"""A small Go program is made without the go command where the image says how, and by the go command in every other case.
+"""A small Go program is made without the go command where the image says how, and by it in every other case.
 
 The tools are shell scripts here: which of them was asked is what the program prints.
 """
@@ -98,7 +98,12 @@ class GoProgramTest(unittest.TestCase):
 
     def test_variables_of_the_call(self) -> None:
         self.assertEqual(self.made_by(env={"NAME": "x"}), "the linker")
-        for name, value in (("GOFLAGS", "-race"), ("GOEXPERIMENT", "x"), ("CGO_ENABLED", "1"), ("GOGC", "off")):
+        for name, value in (
+            ("GOFLAGS", "-race"),
+            ("GOEXPERIMENT", "x"),
+            ("CGO_ENABLED", "1"),
+            ("GOGC", "off"),
+        ):
             with self.subTest(name):
                 self.assertEqual(self.made_by(env={name: value}), "the go command")
 
