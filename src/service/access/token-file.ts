@@ -137,11 +137,7 @@ export class TokenFile {
 
   /** Differs after every change; undefined where the last one was so lately that another would not show. */
   get stamp(): string | undefined {
-    try {
-      return stampOf(this.path);
-    } catch {
-      return undefined;
-    }
+    return stampOf(this.path);
   }
 
   /**
