@@ -28,7 +28,7 @@ import { type StartedFigures, startFigures } from '../figures/start-figures.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { LateFeed, processFacts, serverFacts } from './late-feed.js';
 import { type Prepared, prepare, startAudit } from './prepare.js';
-import { type End, firstFault, nothingElseWrites } from './serving-process.js';
+import { endBy, firstFault, nothingElseWrites } from './serving-process.js';
 
 /** After the drain, for engines that are slow to remove containers. */
 const CLOSE_WITHIN_MS = 10_000;
@@ -94,14 +94,7 @@ export async function serveHttp(
     })),
   }));
   notifySystemd('READY=1', process.env);
-  const { reason, exitCode } = await Promise.race([
-    new Promise<End>((resolve) => {
-      const onAbort = () => resolve({ reason: String(interrupted.reason), exitCode: 0 });
-      if (interrupted.aborted) onAbort();
-      interrupted.addEventListener('abort', onAbort);
-    }),
-    fault,
-  ]);
+  const { reason, exitCode } = await Promise.race([endBy(interrupted), fault]);
   notifySystemd('STOPPING=1', process.env);
   if (exitCode === 0) await Promise.race([front.drain(settings.http.drainSeconds * 1000), fault]);
   observer({ type: 'bridge.closing', reason });
