@@ -14,12 +14,12 @@ import {
 } from '@modelcontextprotocol/server';
 import { excessOf, parseJson, RawJson, stringify, wellFormedJson } from '../../base/json/json-text.js';
 import type { JsonObject } from '../../base/json/records.js';
+import { describeValue } from '../../base/text/echo.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { readingPurse } from '../../servers/connection/unasked.js';
 import { type Envelope, EnvelopeReader, envelopeOf } from '../../wire/envelope.js';
 import { MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES } from '../../wire/frames.js';
 import { LineSplitter } from '../../wire/lines.js';
-import { describeValue } from './complaint.js';
 
 // JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR = -32_700;
