@@ -6,6 +6,7 @@ import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal } from '../../base/principal.js';
 import type { Environment } from '../../base/process/environment.js';
+import { isLoopback } from '../../base/text/loopback.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { OAuthSettings, Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
@@ -230,10 +231,7 @@ const asRefusal = (refusal: AuthenticationRefusal): Refused => ({ refusal });
 
 /** Whether nobody on the way can have read the request. */
 export const isConfidential = ({ isSecure, remoteAddress }: AuthenticationFacts): boolean =>
-  isSecure || remoteAddress === undefined || isLoopbackAddress(remoteAddress);
-
-const isLoopbackAddress = (address: string): boolean =>
-  address === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(address);
+  isSecure || remoteAddress === undefined || isLoopback(remoteAddress);
 
 /** Access tokens with long lists of groups have some 8 kB; node:http takes headers of 16 kB together. */
 const MAX_TOKEN_CHARS = 16_000;
