@@ -16,7 +16,7 @@ import { firstTokenText, makeFirstToken } from '../../service/access/token-file.
 import { HttpFront } from '../../service/endpoint/front.js';
 import { recordServing } from '../../service/endpoint/serving-record.js';
 import { type HttpAddress, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
-import { type HttpFrontParts, type RequestFacts, withRequests } from '../../service/http/parts.js';
+import { type HttpFrontParts, withRequests } from '../../service/http/parts.js';
 import { type Bridges, principalBridges } from '../../service/principals/bridges.js';
 import type { AskCluster } from '../../service/replicas/holders.js';
 import type { Replicas } from '../../service/replicas/replicas.js';
@@ -254,7 +254,7 @@ export function httpParts(
   const limits = { ...UNLIMITED, waiting: 1_000 };
   return {
     serverFor,
-    authenticate: (facts) => access.authenticate(authenticationFacts(facts)),
+    authenticate: (facts) => access.authenticate(facts),
     turn: (owner, signal) => turns.place({ owner, limits, memoryBytes: 0 }, signal).turn,
     refusalAhead: (principal, coming) => bridges.refusalAhead(principal, coming),
     stepUp: (principal, message) => access.stepUp(principal, message),
@@ -310,13 +310,3 @@ function serversOf({
     return server;
   };
 }
-
-const authenticationFacts = (facts: RequestFacts): Parameters<HttpAccess['authenticate']>[0] => ({
-  authorization: facts.authorization,
-  method: facts.method,
-  target: facts.target,
-  remoteAddress: facts.remoteAddress,
-  isPrivateSocket: facts.isPrivateSocket,
-  isSecure: facts.isSecure,
-  isForwarded: facts.isForwarded,
-});

@@ -243,12 +243,11 @@ const MAX_QUERY_CHARS = 16_000;
  * The credential of a request: at most one, in the `Authorization` header, as `Bearer TOKEN` (RFC 6750). Looks at form only.
  * Several headers are refused: two programs may not read different ones of them.
  */
-function presentedIn(authorization: readonly string[] | string | undefined):
+function presentedIn(headers: readonly string[] = []):
   | { readonly state: 'none' }
   | { readonly state: 'token'; readonly text: string }
   /** `description` is a sentence for whoever has sent it, without what was sent. */
   | { readonly state: 'malformed'; readonly description: string } {
-  const headers = typeof authorization === 'string' ? [authorization] : (authorization ?? []);
   const [header, second] = headers;
   if (header === undefined) return { state: 'none' };
   if (second !== undefined) return malformedCredential('There are several Authorization headers; send one.');
