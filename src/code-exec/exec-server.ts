@@ -10,11 +10,11 @@ import {
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
+import { describeValue } from '../base/text/echo.js';
 import { clipHarmless } from '../base/text/text.js';
 import { VERSION } from '../base/version.js';
 import { WrongParams } from '../wire/envelope.js';
 import type { Execute } from './execute.js';
-import { clipText } from './execute-result.js';
 
 /** Clients and proxies give up after a minute of silence; six words in that time are hardly one too many. */
 const PROGRESS_MS = 10_000;
@@ -68,9 +68,6 @@ function argumentsOf(params: JSONRPCRequest['params'], tool: string): unknown {
     throw new WrongParams(`arguments: got ${describeValue(args)}, expected an object by argument names.`);
   return args;
 }
-
-const describeValue = (value: unknown): string =>
-  value === undefined ? 'nothing' : clipText(JSON.stringify(value));
 
 function tellProgress({ mcpReq }: ServerContext): Disposable {
   const progressToken = mcpReq._meta?.progressToken;

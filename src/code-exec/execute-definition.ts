@@ -1,7 +1,8 @@
-// The tool `execute` as everybody sees it who offers it: what hosts are told, and its arguments.
+// The tool `execute` as everybody sees it who offers it: what hosts are told, its arguments, and their check. Pure: the code
+// here runs nothing, and does not know where commands run.
 
 import { z } from 'zod';
-import { type ArgumentTable, propertiesOf } from './tool-arguments.js';
+import { type ArgumentsOf, type ArgumentTable, argumentsReader, propertiesOf } from './tool-arguments.js';
 
 /** Limits and folder of `execute`, which differ between the programs that offer the tool. */
 export type ExecuteLimits = {
@@ -67,6 +68,12 @@ export const executeArguments = ({
       check: () => z.record(z.string().regex(/^[^=\0]+$/), word()).default({}),
     },
   }) satisfies ArgumentTable;
+
+export type CommandArguments = ArgumentsOf<ReturnType<typeof executeArguments>>;
+
+/** Reads the arguments of calls, whoever offers the tool. */
+export const commandReader = (limits: ExecuteLimits) =>
+  argumentsReader(executeArguments(limits), 'an object with command and args');
 
 /** Without limits, of a server that nobody has asked for them. */
 export const definitionFor = (limits?: ExecuteLimits) => ({

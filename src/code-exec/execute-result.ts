@@ -35,8 +35,8 @@ const NOT_STARTED: Readonly<Record<string, string>> = {
 export const clipText = (text: string): string => clipHarmless(text, MAX_SHOWN_CHARS);
 
 /** The result of a call whose command was not even tried. */
-export const refusalResult = (message: string): ExecuteResult => ({
-  content: [{ type: 'text', text: message }],
+export const refusalResult = (message: string, remedy = ''): ExecuteResult => ({
+  content: [{ type: 'text', text: `${message} ${remedy}`.trimEnd() }],
   isError: true,
 });
 

@@ -11,9 +11,8 @@ import { isProcess } from '../base/files/file-lock.js';
 import { clip } from '../base/text/text.js';
 import { findCommand, processLimit } from './command-rules.js';
 import type { ExecSettings } from './exec-settings.js';
-import { definitionFor } from './execute-definition.js';
+import { type CommandArguments, commandReader, definitionFor } from './execute-definition.js';
 import { clipText, type ExecuteResult, outcomeOf, refusalResult, resultOf } from './execute-result.js';
-import { type CommandArguments, commandSchema, complaintOf } from './execute-tool.js';
 import { runCommand } from './run-command.js';
 
 /** Record of a command, whether it ran or not; without output, and with a digest in place of the input. */
@@ -45,7 +44,7 @@ export class Execute {
   readonly definition: ReturnType<typeof definitionFor>;
   readonly #settings: ExecSettings;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #schema: ReturnType<typeof commandSchema>;
+  readonly #read: ReturnType<typeof commandReader>;
   readonly #queue: PQueue;
   readonly #limit: readonly string[] | undefined;
   readonly #tell: (told: CommandTold) => void;
@@ -58,7 +57,7 @@ export class Execute {
   ) {
     this.definition = definitionFor(settings);
     this.#settings = settings;
-    this.#schema = commandSchema(settings);
+    this.#read = commandReader(settings);
     this.#env = withoutOwn(env);
     this.#queue = new PQueue({ concurrency: settings.concurrency });
     this.#limit = processLimit(settings.processes, this.#env['PATH']);
@@ -68,11 +67,11 @@ export class Execute {
 
   /** Never rejects for what the agent or the command did. */
   async call(args: unknown, signal: AbortSignal): Promise<ExecuteResult> {
-    const parsed = this.#schema.safeParse(args ?? {});
-    if (!parsed.success) return refusalResult(complaintOf(parsed.error, args, this.#settings));
+    const given = this.#read(args ?? {});
+    if ('problem' in given) return refusalResult(given.problem, given.remedy);
     if (this.#queue.size >= MAX_WAITING)
       return refusalResult(`Busy: ${MAX_WAITING} calls wait already. Try again later.`);
-    return await this.#inTurn(parsed.data, signal);
+    return await this.#inTurn(given.values, signal);
   }
 
   /** A call that is cancelled while it waits is gone at once, with all that it holds: its caller is charged for it no more. */

@@ -63,6 +63,9 @@ declare module '../base/log/events.js' {
 /** Sender of a request that came by no network. */
 export const UNIX_SOCKET = 'a unix socket';
 
+/** Methods of one request in its line of the log: a batch may have a million, and no line is that long. */
+const MAX_CALLS_TOLD = 50;
+
 export const serviceEventWords = {
   'http.listening': ({ address, isInClear }) =>
     isInClear
@@ -73,7 +76,9 @@ export const serviceEventWords = {
       : ['info', `listens at ${oneLine(address)}`],
   'http.request': ({ request, address, method, path, calls, status, isWhole, durationMs, run }) => {
     const from = oneLine(address ?? UNIX_SOCKET);
-    const what = calls.length === 0 ? '' : ` (${oneLine(calls.join(', '))})`;
+    const more = calls.length - MAX_CALLS_TOLD;
+    const told = more > 0 ? [...calls.slice(0, MAX_CALLS_TOLD), `${more} more`] : calls;
+    const what = told.length === 0 ? '' : ` (${oneLine(told.join(', '))})`;
     const how = isWhole ? `${status}` : `client left, ${status ?? 'nothing answered'}`;
     return [
       path === '/mcp' ? 'info' : 'debug',
@@ -84,7 +89,7 @@ export const serviceEventWords = {
         remote: address ?? UNIX_SOCKET,
         method,
         path,
-        calls: calls.length === 0 ? undefined : calls,
+        calls: told.length === 0 ? undefined : told,
         isWhole,
         run,
       },

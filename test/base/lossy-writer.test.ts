@@ -69,6 +69,27 @@ describe('a reader that is behind', () => {
   });
 });
 
+it('a line that has no room at all costs no other one', () => {
+  const { writer, read, readNext } = started(40);
+  writer.write(`${'x'.repeat(50)}\n`);
+  writer.write('next\n');
+  readNext(1);
+  readNext(1);
+  expect(read).toEqual(['next\n', 'dropped 1\n']);
+});
+
+it('a reader that has gone is written to again when its place is taken', () => {
+  const { writer, read, readNext } = started(40);
+  writer.write(`${'x'.repeat(35)}\n`);
+  writer.write('no room\n');
+  readNext(1, false);
+  writer.write('lost, too\n');
+  writer.write('next\n');
+  readNext(1);
+  readNext(1);
+  expect(read.slice(1)).toEqual(['next\n', 'dropped 3\n']);
+});
+
 it('lines that could not be written are told with the next that can', () => {
   const { writer, read, readNext } = started(40);
   writer.write('one\n');

@@ -180,6 +180,19 @@ describe('a bridge on loopback', () => {
     expect(instances.command('stop')).toBe('No shared bridge runs, and none over HTTP.');
   });
 
+  it('logs a request however many messages it has, and the requests behind it', async () => {
+    const bridge = start(['serve', '--http', '127.0.0.1:0']);
+    const url = await bridge.url();
+    const headers = { authorization: `Bearer ${await tokenIn(bridge)}`, 'content-type': 'application/json' };
+    const message = { jsonrpc: '2.0', method: 'x'.repeat(200) };
+    const body = JSON.stringify(Array.from({ length: 10_000 }, () => message));
+    expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(406);
+    await vi.waitFor(() => expect(bridge.stderr()).toContain('9950 more'), PATIENTLY);
+    bridge.child.kill('SIGTERM');
+    expect(await bridge.exit).toBe(0);
+    expect(bridge.stderr()).toContain('"event":"bridge.closing"');
+  });
+
   it('stop waits for a run that is under way, and with --now it does not', async () => {
     const bridge = start(['serve', '--http', '127.0.0.1:0']);
     const url = await bridge.url();

@@ -1,7 +1,7 @@
 // A wrong value as it is repeated to whoever gave it.
 
 import { expect, it } from 'vitest';
-import { describeValue } from '../../src/mcp/requests/complaint.js';
+import { describeValue } from '../../src/base/text/echo.js';
 
 it.each([
   [undefined, 'nothing'],

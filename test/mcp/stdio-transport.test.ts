@@ -89,6 +89,19 @@ describe('an agent that does not read', () => {
     expect(output.listenerCount('drain')).toBe(0);
   });
 
+  it('is owed no more than that for messages that are wrong, and nothing more is taken from it', async () => {
+    const { input, output, received, readAll } = await start(false);
+    const wrong = `{"jsonrpc":"1.0","id":"${'x'.repeat(900_000)}","method":"ping"}\n`;
+    for (let n = 0; n < 40; n++) input.write(wrong);
+    input.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+    await vi.waitFor(() => expect(input.isPaused()).toBe(true), PATIENTLY);
+    expect(output.writableLength).toBeLessThan(18 * 1024 ** 2);
+    expect(received).toHaveLength(0);
+    readAll();
+    await vi.waitFor(() => expect(received).toHaveLength(1), PATIENTLY);
+    expect(output.listenerCount('drain')).toBe(0);
+  });
+
   it('that goes away ends the wait', async () => {
     const { transport, output } = await start(false);
     const sent = transport.send(answer({ text: 'x'.repeat(1_900_000) }));

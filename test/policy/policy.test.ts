@@ -1,6 +1,6 @@
 // Verdicts as a table: what is set, who asks for what, and by which rule it is decided.
 
-import { chmodSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -429,6 +429,13 @@ describe('a file that changes', () => {
   it.each<[string, () => void]>([
     ['broken', () => write('version: 1\ndeny: [')],
     ['gone', () => rmSync(path)],
+    [
+      'a link that leads to itself',
+      () => {
+        rmSync(path);
+        symlinkSync(path, path);
+      },
+    ],
     ['open to others', () => chmodSync(path, 0o666)],
   ])('%s: the one of before holds, which is said once', (_what, change) => {
     const policies = book();

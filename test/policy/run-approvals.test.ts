@@ -167,6 +167,27 @@ describe('what comes of it', () => {
     await expect.poll(() => inbox.withdrawn, PATIENTLY).toEqual(['cancelled']);
   });
 
+  it('nobody wants a call any more that is not put yet: one like it that comes at once is asked all the same', async () => {
+    const inbox = new MemoryInbox(() => later(0, answer('once')));
+    using approvals = approvalsWith({ inbox }).run();
+    const gone = new AbortController();
+    const lost = approvals.pass(call('{"id":1}'), gone.signal);
+    gone.abort();
+    const next = approvals.pass(call('{"id":2}'), NEVER);
+    await expect(lost).rejects.toThrow();
+    await next;
+    const taken = approvals.pass(call('{"id":3}'), NEVER);
+    approvals.takeBack();
+    await Promise.all([
+      approvals.pass(call('{"id":4}'), NEVER),
+      expect(taken).rejects.toThrow('not approved'),
+    ]);
+    expect(inbox.posted.map(({ object }) => object.calls)).toEqual([
+      [{ arguments: '{"id":2}' }],
+      [{ arguments: '{"id":4}' }],
+    ]);
+  });
+
   it('session: of a named session only for that one, else for all runs of the bridge', async () => {
     const inbox = new MemoryInbox(() => later(5, answer('session')));
     const { run } = approvalsWith({ inbox });

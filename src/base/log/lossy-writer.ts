@@ -37,7 +37,8 @@ export class LossyWriter {
   /** Returns at once; never throws. */
   write(line: string): void {
     if (this.#isBehind || this.#target.waitingChars + line.length > this.#maxWaitingChars) {
-      this.#isBehind = true;
+      // Where nothing is on its way, as with one line that is too long, nothing will tell that there is room again.
+      this.#isBehind = this.#target.waitingChars > 0;
       this.#dropped++;
       return;
     }

@@ -16,7 +16,7 @@ import { firstTokenText, makeFirstToken } from '../../service/access/token-file.
 import { HttpFront } from '../../service/endpoint/front.js';
 import { recordServing } from '../../service/endpoint/serving-record.js';
 import { type HttpAddress, notifySystemd, parseHttpAddress } from '../../service/http/address.js';
-import { type HttpFrontParts, type RequestFacts, withRequests } from '../../service/http/parts.js';
+import { type HttpFrontParts, withRequests } from '../../service/http/parts.js';
 import { type Bridges, principalBridges } from '../../service/principals/bridges.js';
 import type { AskCluster } from '../../service/replicas/holders.js';
 import type { Replicas } from '../../service/replicas/replicas.js';
@@ -28,7 +28,7 @@ import { type StartedFigures, startFigures } from '../figures/start-figures.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { LateFeed, processFacts, serverFacts } from './late-feed.js';
 import { type Prepared, prepare, startAudit } from './prepare.js';
-import { type End, firstFault, nothingElseWrites } from './serving-process.js';
+import { endBy, firstFault, nothingElseWrites } from './serving-process.js';
 
 /** After the drain, for engines that are slow to remove containers. */
 const CLOSE_WITHIN_MS = 10_000;
@@ -94,14 +94,7 @@ export async function serveHttp(
     })),
   }));
   notifySystemd('READY=1', process.env);
-  const { reason, exitCode } = await Promise.race([
-    new Promise<End>((resolve) => {
-      const onAbort = () => resolve({ reason: String(interrupted.reason), exitCode: 0 });
-      if (interrupted.aborted) onAbort();
-      interrupted.addEventListener('abort', onAbort);
-    }),
-    fault,
-  ]);
+  const { reason, exitCode } = await Promise.race([endBy(interrupted), fault]);
   notifySystemd('STOPPING=1', process.env);
   if (exitCode === 0) await Promise.race([front.drain(settings.http.drainSeconds * 1000), fault]);
   observer({ type: 'bridge.closing', reason });
@@ -261,7 +254,7 @@ export function httpParts(
   const limits = { ...UNLIMITED, waiting: 1_000 };
   return {
     serverFor,
-    authenticate: (facts) => access.authenticate(authenticationFacts(facts)),
+    authenticate: (facts) => access.authenticate(facts),
     turn: (owner, signal) => turns.place({ owner, limits, memoryBytes: 0 }, signal).turn,
     refusalAhead: (principal, coming) => bridges.refusalAhead(principal, coming),
     stepUp: (principal, message) => access.stepUp(principal, message),
@@ -317,13 +310,3 @@ function serversOf({
     return server;
   };
 }
-
-const authenticationFacts = (facts: RequestFacts): Parameters<HttpAccess['authenticate']>[0] => ({
-  authorization: facts.authorization,
-  method: facts.method,
-  target: facts.target,
-  remoteAddress: facts.remoteAddress,
-  isPrivateSocket: facts.isPrivateSocket,
-  isSecure: facts.isSecure,
-  isForwarded: facts.isForwarded,
-});

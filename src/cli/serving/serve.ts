@@ -15,7 +15,7 @@ import { interruptSignal } from '../terminal/interrupt.js';
 import { LateFeed, processFacts, serverFacts } from './late-feed.js';
 import { type Examined, examine, startAudit } from './prepare.js';
 
-import { type End, firstFault, nothingElseWrites } from './serving-process.js';
+import { type End, endBy, firstFault, nothingElseWrites } from './serving-process.js';
 
 /** Hosts kill half a second after asking; whoever still lives long after that would hang for ever. */
 const CLOSE_WITHIN_MS = 5_000;
@@ -41,10 +41,7 @@ export async function serve(alone?: string): Promise<void> {
   const { transport, bridge } = await connectAgent(prepared, observer, feed);
   const { reason, exitCode } = await Promise.race([
     transport.closed.then((): End => ({ reason: 'the agent has gone', exitCode: 0 })),
-    new Promise<End>((resolve) => {
-      const onAbort = () => resolve({ reason: String(interrupted.reason), exitCode: 0 });
-      interrupted.addEventListener('abort', onAbort);
-    }),
+    endBy(interrupted),
     fault,
   ]);
   observer({ type: 'bridge.closing', reason });

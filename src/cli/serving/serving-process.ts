@@ -4,9 +4,16 @@ import { Console } from 'node:console';
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { type LossyWriter, neverBlock, streamInto } from '../../base/log/lossy-writer.js';
+import { waitForAbort } from '../../base/waiting/unless-aborted.js';
 
 /** Why the bridge closes, for the log, and what its process exits with. */
 export type End = { readonly reason: string; readonly exitCode: 0 | 1 };
+
+/** The end that the signal of `interruptSignal` asks for, also where it came before this is called: a start takes a while. */
+export const endBy = async (interrupted: AbortSignal): Promise<End> => {
+  await waitForAbort(interrupted);
+  return { reason: String(interrupted.reason), exitCode: 0 };
+};
 
 /** Sends what packages print, and Node's own warnings, through the log: elsewhere they break the conversation, or block. */
 export function nothingElseWrites(stderr: LossyWriter): void {

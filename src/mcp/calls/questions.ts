@@ -2,9 +2,9 @@
 // (`inputRequests`) and sends what was answered with its next request (`inputResponses`), under the same keys.
 
 import { isObject, type JsonObject } from '../../base/json/records.js';
+import { describeValue, echo } from '../../base/text/echo.js';
 import { WrongParams } from '../../wire/envelope.js';
 import type { ClientOffers } from '../requests/agent-request.js';
-import { describeValue, echo } from '../requests/complaint.js';
 
 /** MCP's InputRequest, as far as we send one. */
 export type InputRequest =

@@ -5,6 +5,7 @@ import { type CallToolResult, SERVER_INFO_META_KEY } from '@modelcontextprotocol
 import { asBridgeError } from '../../base/errors.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import { didYouMean } from '../../base/text/closest.js';
+import { describeValue, echo } from '../../base/text/echo.js';
 import { shownName } from '../../base/text/shown-name.js';
 import { beginSpan } from '../../base/trace.js';
 import { softTimeoutOf as hostSoftTimeoutOf } from '../../hosts/records/all-hosts.js';
@@ -27,7 +28,7 @@ import type { Bridge } from '../../tenant/bridge.js';
 import { WrongParams } from '../../wire/envelope.js';
 import type { AgentRequest } from '../requests/agent-request.js';
 import type { AgentServer } from '../requests/agent-server.js';
-import { callParams, complaint, describeValue, echo, fieldsOf } from '../requests/complaint.js';
+import { callParams, complaint, fieldsOf } from '../requests/complaint.js';
 import { cleanArguments } from '../tools/arguments.js';
 import type { BridgeTool, ToolAnswer } from '../tools/definitions.js';
 import { execute } from '../tools/execute.js';

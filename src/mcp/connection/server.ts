@@ -5,6 +5,7 @@
 import type { ServerCapabilities, Transport } from '@modelcontextprotocol/server';
 import type { Observer } from '../../base/log/events.js';
 import { loadedOnce } from '../../base/replaced-part.js';
+import { describeValue } from '../../base/text/echo.js';
 import { clip, clipHarmless } from '../../base/text/text.js';
 import { allowedFolders } from '../../policy/rules/policy.js';
 import { type AgentCapabilities, NO_AGENT } from '../../servers/asking/agent-capabilities.js';
@@ -16,7 +17,7 @@ import { answerTaskRequests, TASK_CAPABILITIES, watchTasks } from '../calls/task
 import { agentCapabilitiesOf } from '../requests/agent-capabilities.js';
 import type { Era } from '../requests/agent-request.js';
 import { AgentServer, CACHED_FOR } from '../requests/agent-server.js';
-import { checkCursor, describeValue, fieldsOf } from '../requests/complaint.js';
+import { checkCursor, fieldsOf } from '../requests/complaint.js';
 import { LOG_LEVELS, type McpLogLevel } from '../requests/log-notifications.js';
 import { instructions } from '../resources/capabilities.js';
 import { offeredTools, offersSnippets, type ToolDefinition, withDataLine } from '../tools/definitions.js';

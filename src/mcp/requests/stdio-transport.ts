@@ -14,12 +14,12 @@ import {
 } from '@modelcontextprotocol/server';
 import { excessOf, parseJson, RawJson, stringify, wellFormedJson } from '../../base/json/json-text.js';
 import type { JsonObject } from '../../base/json/records.js';
+import { describeValue } from '../../base/text/echo.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { readingPurse } from '../../servers/connection/unasked.js';
 import { type Envelope, EnvelopeReader, envelopeOf } from '../../wire/envelope.js';
 import { MAX_DEPTH, MAX_FRAME_BYTES, MAX_VALUES } from '../../wire/frames.js';
 import { LineSplitter } from '../../wire/lines.js';
-import { describeValue } from './complaint.js';
 
 // JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR = -32_700;
@@ -74,7 +74,12 @@ export class AgentTransport implements Transport {
     if (this.#closed) return;
     const isBehind = this.#output.writableLength > MAX_UNREAD_BYTES;
     if (isBehind && !('id' in message)) return;
-    if (this.#output.write(`${lineOf(message)}\n`)) return;
+    await this.#write(lineOf(message));
+  }
+
+  /** Resolves when the agent can be sent more. */
+  async #write(line: string): Promise<void> {
+    if (this.#output.write(`${line}\n`)) return;
     if (this.#output.writableLength > MAX_UNREAD_BYTES) this.#input.pause();
     await this.#caughtUp();
     if (!this.#closed && this.#resting === undefined) this.#input.resume();
@@ -162,9 +167,7 @@ export class AgentTransport implements Transport {
     this.onerror?.(new Error(reason));
     // A notification is not answered, whatever is wrong with it.
     if (id === undefined) return;
-    this.#output.write(
-      `${wellFormedJson(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: reason } }))}\n`,
-    );
+    void this.#write(errorLine(id, code, reason));
   }
 
   /** Tells the side that waits for the message that it has failed: the agent for its request, us for the client's answer. */
@@ -176,8 +179,7 @@ export class AgentTransport implements Transport {
     }
     // In its own characters: clients compare, and not all ids are numbers that JavaScript can hold.
     const refused = hasMethod && id !== undefined ? new RawJson(id) : null;
-    const answer = { jsonrpc: '2.0', id: refused, error: { code: PARSE_ERROR, message: reason } };
-    this.#output.write(`${wellFormedJson(stringify(answer))}\n`);
+    void this.#write(errorLine(refused, PARSE_ERROR, reason));
   }
 }
 
@@ -189,9 +191,11 @@ function lineOf(message: JSONRPCMessage): string {
       ? `has ${line.length} characters, more than the ${MAX_SENT_CHARS} that clients are known to take`
       : excessOf(line, SENT_LIMITS);
   if (excess === undefined || !('id' in message)) return line;
-  const error = { code: INTERNAL_ERROR, message: `The answer ${excess}.` };
-  return wellFormedJson(JSON.stringify({ jsonrpc: '2.0', id: message.id, error }));
+  return errorLine(message.id, INTERNAL_ERROR, `The answer ${excess}.`);
 }
+
+const errorLine = (id: RequestId | RawJson | null | undefined, code: number, message: string): string =>
+  wellFormedJson(stringify({ jsonrpc: '2.0', id, error: { code, message } }));
 
 // A message of an agent, by the rules of JSON-RPC and of MCP for all messages: the SDK drops without a word what breaks them,
 // and its client would wait for ever.

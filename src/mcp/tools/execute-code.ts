@@ -3,7 +3,8 @@
 
 import { asBridgeError } from '../../base/errors.js';
 import { findClosest } from '../../base/text/closest.js';
-import type { ArgumentsOf } from '../../code-exec/tool-arguments.js';
+import { describeValue, echo } from '../../base/text/echo.js';
+import { type ArgumentsOf, argumentsReader } from '../../code-exec/tool-arguments.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import type { RunInput } from '../../run/life/run-request.js';
 import { type CallProblem, type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
@@ -18,8 +19,7 @@ import {
 import { offeredLanguages, planFor } from '../../settings/environment/plan.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { callsTools, isFileOf, type Language, languageNamed } from '../../settings/languages/records.js';
-import { complaint, describeValue, echo } from '../requests/complaint.js';
-import { argumentsReader } from './arguments.js';
+import { complaint } from '../requests/complaint.js';
 import { type BridgeTool, executeCodeArguments, executeCodeDefinition, oneOf } from './definitions.js';
 import { ADDITIONAL_FILES, readInputFiles } from './input-files.js';
 
@@ -39,7 +39,7 @@ export function executeCode(settings: Settings): BridgeTool<Outcome> {
       const given = read(args);
       const input =
         'problem' in given
-          ? given.problem
+          ? complaint(given.problem, given.remedy)
           : await readProgram(given.values, { settings, offered, snippets: bridge.snippets });
       if ('message' in input) return outcomeWithoutRun('validation_error', input, timeoutSeconds);
       return addNote(await bridge.run(input, context), input.task);

@@ -4,6 +4,7 @@
 import { resolve } from 'node:path/posix';
 import { isObject, type JsonObject } from '../../base/json/records.js';
 import { HeadTail } from '../../base/text/text.js';
+import { commandReader } from '../../code-exec/execute-definition.js';
 import {
   answerChars,
   MAX_ANSWER_CHARS,
@@ -11,12 +12,11 @@ import {
   resultOf,
   SURE_OUTPUT_BYTES,
 } from '../../code-exec/execute-result.js';
-import { commandSchema, complaintOf } from '../../code-exec/execute-tool.js';
 import { hostView } from '../../hosts/records/all-hosts.js';
 import { outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import { WORK } from '../../sandbox/spec/promises.js';
 import type { Settings } from '../../settings/environment/settings.js';
-import { type BridgeTool, executeDefinition, limitsOf, type ToolAnswer } from './definitions.js';
+import { type BridgeTool, executeDefinition, limitsOf } from './definitions.js';
 
 /** The rest of what a host shows is for our own lines, and for characters that are made visible. */
 const OUTPUT_SHARE = 0.8;
@@ -51,14 +51,13 @@ const relayTool = (server: string, settings: Settings): BridgeTool =>
   });
 
 function launchTool(settings: Settings): BridgeTool {
-  const limits = limitsOf(settings);
-  const schema = commandSchema(limits);
+  const read = commandReader(limitsOf(settings));
   return toolWith(settings, async (given, context, bridge) => {
-    const parsed = schema.safeParse(given);
-    if (!parsed.success) return refusal(complaintOf(parsed.error, given, limits));
-    const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = parsed.data;
+    const asked = read(given);
+    if ('problem' in asked) return { result: refusalResult(asked.problem, asked.remedy), isRelayed: false };
+    const { command, args, stdin, timeout_ms: timeoutMs, cwd, env } = asked.values;
     const outputBytes = Math.min(settings.executeOutputBytes, shownBy(context.caller.client));
-    const asked = {
+    const wanted = {
       argv: [command, ...args],
       stdin: stdin === '' ? undefined : Buffer.from(stdin),
       cwd: resolve(WORK, cwd),
@@ -66,7 +65,7 @@ function launchTool(settings: Settings): BridgeTool {
       maxOutputBytes: outputBytes,
       shownBytes: Math.min(outputBytes, SURE_OUTPUT_BYTES),
     } as const;
-    const input = { command: asked, timeoutSeconds: timeoutMs / 1000 };
+    const input = { command: wanted, timeoutSeconds: timeoutMs / 1000 };
     const outcome = await bridge.runCommand(input, context);
     if ('failed' in outcome) return outcome.failed;
     return { result: resultOf(outcome.end, timeoutMs, outcome.whole), isRelayed: false };
@@ -81,8 +80,6 @@ const shownBy = (client: string): number => {
   const { roomBytes = Number.POSITIVE_INFINITY } = hostView(client);
   return Math.floor(roomBytes * OUTPUT_SHARE);
 };
-
-const refusal = (message: string): ToolAnswer => ({ result: refusalResult(message), isRelayed: false });
 
 // Answer of a configured server's `execute`, as the agent is sent it. Such a server may give back more than any answer of ours
 // can carry; its command has run, so the agent gets what fits instead of an error.

@@ -2,10 +2,10 @@
 // that travels. A complaint names the very entry and field, what was got and what is allowed.
 
 import { z } from 'zod';
+import { describeValue } from '../../base/text/echo.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { NameSet, nameProblem, PLAIN_NAME } from '../../run/artifacts/file-names.js';
 import { type InputFile, MAX_INPUT_BYTES, MAX_INPUT_FILES } from '../../wire/frames.js';
-import { describeValue } from '../requests/complaint.js';
 
 type EncodedFile = { readonly name: string; readonly content: string; readonly encoding: 'utf8' | 'base64' };
 

@@ -1,11 +1,10 @@
 // The tool `run_python`: what it makes of its arguments, which are checked before anything is spent.
 
-import type { ArgumentsOf } from '../../code-exec/tool-arguments.js';
+import { type ArgumentsOf, argumentsReader } from '../../code-exec/tool-arguments.js';
 import type { RunInput } from '../../run/life/run-request.js';
 import { type CallProblem, type Outcome, outcomeWithoutRun } from '../../run/outcome/outcome.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { complaint } from '../requests/complaint.js';
-import { argumentsReader } from './arguments.js';
 import { type BridgeTool, runPythonArguments, runPythonDefinition } from './definitions.js';
 import { FILES, readInputFiles } from './input-files.js';
 
@@ -17,7 +16,7 @@ export function runPython(settings: Settings): BridgeTool<Outcome> {
     outputMode: 'compact',
     call: (args, context, bridge) => {
       const given = read(args);
-      const input = 'problem' in given ? given.problem : inputOf(given.values);
+      const input = 'problem' in given ? complaint(given.problem, given.remedy) : inputOf(given.values);
       return 'message' in input
         ? Promise.resolve(outcomeWithoutRun('validation_error', input, settings.timeoutSeconds))
         : bridge.run(input, context);

@@ -147,8 +147,9 @@ export class RunApprovals implements Disposable {
   #gather(call: WaitingCall, what: string, signal: AbortSignal): Promise<BridgeError | undefined> {
     return new Promise((resolve, reject) => {
       let batch = this.#gathering.get(what);
+      // One that nobody waits for any more, or that was taken back, is not put to a person.
       const fits =
-        batch !== undefined &&
+        batch?.ending.signal.aborted === false &&
         batch.calls.length < MAX_CALLS_OF_QUESTION &&
         batch.chars + call.text.length <= MAX_QUESTION_CHARS;
       if (batch === undefined || !fits) batch = this.#begin(call, what);

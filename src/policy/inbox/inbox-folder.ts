@@ -3,22 +3,17 @@
 
 import {
   chmodSync,
-  closeSync,
-  constants,
   type FSWatcher,
-  fstatSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
-  readFileSync,
   rmSync,
-  statSync,
   watch,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
+import { changedMs, readPrivate } from '../../base/files/private-file.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { isAlive } from '../../base/process/owner.js';
 import { principalStateDirs } from '../../settings/files/state-dir.js';
@@ -108,7 +103,7 @@ export class InboxFolder {
   /** Undefined where there is none. */
   question(id: string): FiledQuestion | Unreadable | undefined {
     const file = this.#questionFile(id);
-    const text = readPrivate(file, MAX_QUESTION_BYTES);
+    const text = readPrivate(file, MAX_QUESTION_BYTES, 'written');
     if (text.is === 'absent') return undefined;
     if (text.is === 'refused') return { file, why: text.why };
     const found = filedQuestion(text.text);
@@ -127,18 +122,20 @@ export class InboxFolder {
     }
   }
 
+  /** `changedMs` is since when the file is as it is, in ms since 1970. */
   answer(
     id: string,
-  ): Exclude<PrivateText, { is: 'read' }> | { readonly is: 'answer'; readonly answer: FiledAnswer } {
-    const text = readPrivate(this.#answerFile(id), MAX_ANSWER_BYTES);
-    if (text.is !== 'read') return text;
-    const answer = filedAnswer(text.text);
+  ):
+    | { readonly is: 'absent' }
+    | { readonly is: 'answer'; readonly answer: FiledAnswer }
+    | { readonly is: 'refused'; readonly why: string; readonly changedMs: number } {
+    const file = this.#answerFile(id);
+    const text = readPrivate(file, MAX_ANSWER_BYTES, 'written');
+    if (text.is === 'absent') return text;
+    const answer = text.is === 'read' ? filedAnswer(text.text) : undefined;
     if (answer !== undefined && answer.id === id) return { is: 'answer', answer };
-    return {
-      is: 'refused',
-      why: 'is not an answer to this question',
-      changedMs: changedMs(this.#answerFile(id)),
-    };
+    const why = text.is === 'refused' ? text.why : 'is not an answer to this question';
+    return { is: 'refused', why, changedMs: changedMs(file) };
   }
 
   /** Removes what nobody waits for: questions of bridges that have ended, old ends, and leftovers. Never throws. */
@@ -173,70 +170,12 @@ function isOver(found: FiledQuestion, nowMs: number): boolean {
     : Date.parse(found.closed.at) < nowMs - CLOSED_KEPT_MS;
 }
 
-function changedMs(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-}
-
 /** A link goes itself and not what it leads to; a folder stays. */
 function removeFile(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
     // The file is looked at again with the next question.
-  }
-}
-
-const WRITABLE_BY_OTHERS = 0o022;
-
-/** A file as `readPrivate` has found it. */
-type PrivateText =
-  | { readonly is: 'absent' }
-  | { readonly is: 'read'; readonly text: string }
-  /** `why` is the end of a sentence about the file. */
-  | { readonly is: 'refused'; readonly why: string; readonly changedMs: number };
-
-/**
- * Reads a file that only this user can have written: no link, of this user, closed to the others, and small enough. What may
- * have been put there by somebody else is refused, and never followed or waited for. At most `maxBytes` are read. Windows has
- * neither owners nor links to speak of: there the folder's rights count.
- */
-function readPrivate(
-  path: string,
-  maxBytes: number,
-  uid: number | undefined = process.getuid?.(),
-): PrivateText {
-  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
-  let fd: number;
-  try {
-    fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch (thrown) {
-    if (Object(thrown).code === 'ENOENT') return { is: 'absent' };
-    const isLink = Object(thrown).code === 'ELOOP';
-    const why = isLink ? 'is a symbolic link' : `cannot be opened: ${messageOf(thrown)}`;
-    return { is: 'refused', why, changedMs: changedMsOf(path) };
-  }
-  try {
-    const stats = fstatSync(fd);
-    const refused = (why: string): PrivateText => ({ is: 'refused', why, changedMs: stats.mtimeMs });
-    if (!stats.isFile()) return refused('is not a regular file');
-    if (uid !== undefined && stats.uid !== uid) return refused(`belongs to user ${stats.uid}`);
-    if (uid !== undefined && (stats.mode & WRITABLE_BY_OTHERS) !== 0)
-      return refused('can be written by other users');
-    if (stats.size > maxBytes) return refused(`has ${stats.size} bytes; at most ${maxBytes} are read`);
-    return { is: 'read', text: readFileSync(fd, 'utf8') };
-  } catch (thrown) {
-    return { is: 'refused', why: `cannot be read: ${messageOf(thrown)}`, changedMs: changedMsOf(path) };
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** 0 where nobody can say. */
-function changedMsOf(path: string): number {
-  try {
-    return lstatSync(path).mtimeMs;
-  } catch {
-    return 0;
   }
 }
 

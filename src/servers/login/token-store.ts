@@ -2,28 +2,19 @@
 // it is good for. Private to the user; a file that others can read or write, or that is broken, counts as no login.
 
 import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OAuthMetadataSchema } from '@modelcontextprotocol/core';
 import { z } from 'zod';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { lockFile } from '../../base/files/file-lock.js';
+import { readPrivate } from '../../base/files/private-file.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import type { Redactor } from '../../base/secrets/redact.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
 
 /** Tokens have a few kilobytes at most. */
 const MAX_FILE_BYTES = 256 * KB_BYTES;
-const OPEN_TO_OTHERS = 0o077;
 const FILE = /^[0-9a-f]{32}\.json$/;
 
 const login = z.object({
@@ -145,39 +136,15 @@ function normaliseUrl(url: string): string {
 }
 
 function readLogin(file: string): StoredLogin {
-  let fd: number;
+  const read = readPrivate(file, MAX_FILE_BYTES);
+  if (read.is === 'absent') return { state: 'absent' };
+  if (read.is === 'refused') return { state: 'unusable', file, reason: read.why };
   try {
-    // Links are not followed, and a fifo answers at once; Windows has neither.
-    const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-    fd = openSync(file, flags);
-  } catch (thrown) {
-    if (Object(thrown).code === 'ENOENT') return { state: 'absent' };
-    return { state: 'unusable', file, reason: `cannot be opened: ${messageOf(thrown)}` };
-  }
-  try {
-    const reason = refusal(fd);
-    if (reason !== undefined) return { state: 'unusable', file, reason };
-    return { state: 'kept', login: login.parse(JSON.parse(readFileSync(fd, 'utf8'))) };
+    return { state: 'kept', login: login.parse(JSON.parse(read.text)) };
   } catch {
     // Not in the parser's words, which quote what they stumbled over.
     return { state: 'unusable', file, reason: 'is damaged' };
-  } finally {
-    closeSync(fd);
   }
-}
-
-/**
- * Why the file must not be used, or undefined. It looks at the open file, which nobody can exchange between this look
- * and the reading.
- */
-function refusal(fd: number): string | undefined {
-  const stat = fstatSync(fd);
-  if (!stat.isFile()) return 'is not a regular file';
-  if (stat.size > MAX_FILE_BYTES) return `has ${stat.size} bytes; at most ${MAX_FILE_BYTES} are read`;
-  const uid = process.getuid?.();
-  if (uid === undefined) return undefined;
-  if (stat.uid !== uid) return `belongs to user ${stat.uid}`;
-  return (stat.mode & OPEN_TO_OTHERS) === 0 ? undefined : 'can be read or written by other users';
 }
 
 // The parts of a login that must never be in a log line or an error.

@@ -4,8 +4,9 @@
 // principal could be put to another.
 
 import { isDeepStrictEqual } from 'node:util';
-import { messageOf } from '../../base/errors.js';
+import { BridgeError, messageOf } from '../../base/errors.js';
 import type { BridgeEvent } from '../../base/log/events.js';
+import { shownName } from '../../base/text/shown-name.js';
 import type { DownstreamSpec } from '../../hosts/downstream-spec.js';
 import { type AgentCapabilities, Callers, NO_AGENT } from '../asking/agent-capabilities.js';
 import type { ServerContext } from '../server/connect.js';
@@ -209,6 +210,13 @@ class PoolSlot implements ServerSlot {
   async #findPlace(agent: AgentCapabilities): Promise<Shared> {
     this.#mustLook = false;
     const key = keyOf(this.parts, await rootsOf(agent, this.window));
+    // The close of this slot waits for this, and of one that has left its pool nobody would end what it joins.
+    if (this.#isClosed || (this.#onGone !== undefined && !this.isHeld))
+      throw new BridgeError(
+        'E_SHUTDOWN',
+        `Server '${shownName(this.spec.name)}' was not started: whoever asked for it has gone.`,
+        { fault: 'bridge' },
+      );
     const before = this.#shared;
     if (before !== undefined && (before.key === key || this.#all.renameKey(before, key))) return before;
     const last = this.leave();
@@ -216,13 +224,12 @@ class PoolSlot implements ServerSlot {
     const shared = this.#all.join(key, this);
     this.#shared = shared;
     for (const holder of this.#holders.values()) holder.letGo = shared.slot.hold(holder.agent);
-    if (this.#isClosed) await this.close();
     return shared;
   }
 
   #leaveIfRetired(): void {
     const onGone = this.#onGone;
-    if (onGone === undefined || this.#holders.size > 0) return;
+    if (onGone === undefined || this.isHeld) return;
     const last = this.leave();
     if (last === undefined) onGone();
     else this.#all.retire(last, onGone);

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import tls, { type ConnectionOptions } from 'node:tls';
 import { BridgeError } from '../../base/errors.js';
 import type { Environment } from '../../base/process/environment.js';
+import { isLoopback } from '../../base/text/loopback.js';
 
 /** The proxy for a request, or undefined where it goes straight; throws E_SETTINGS for one that cannot be used. */
 export type ProxyFor = (url: URL) => URL | undefined;
@@ -19,7 +20,8 @@ export const NO_PROXIES: ProxyFor = () => undefined;
  */
 export function proxiesOf(env: Environment): ProxyFor {
   return (url) => {
-    if (isLoopback(hostOf(url))) return undefined;
+    const host = hostOf(url);
+    if (isLoopback(host) || host.endsWith('.localhost')) return undefined;
     const name = url.protocol === 'https:' ? 'https_proxy' : 'http_proxy';
     const said = variable(env, name) ?? variable(env, 'all_proxy');
     if (said === undefined || isExcepted(url, variable(env, 'no_proxy')?.value ?? '')) return undefined;
@@ -112,15 +114,6 @@ function isWithin(host: string, address: string, bits: string | undefined): bool
 }
 
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
-
-function isLoopback(host: string): boolean {
-  if (isIP(host) !== 0) return LOOPBACK.check(host, familyOf(host));
-  return host === 'localhost' || host.endsWith('.localhost');
-}
 
 /** Without the brackets of an address of IPv6 and the dot at the end of a whole name. */
 const hostOf = ({ hostname }: URL): string =>

@@ -6,6 +6,7 @@ import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { LOCAL_USER, type Principal } from '../../base/principal.js';
 import type { Environment } from '../../base/process/environment.js';
+import { isLoopback } from '../../base/text/loopback.js';
 import { PACKAGE_NAME } from '../../base/version.js';
 import type { OAuthSettings, Settings } from '../../settings/environment/settings.js';
 import type { HostFacts } from '../../settings/files/host-facts.js';
@@ -230,10 +231,7 @@ const asRefusal = (refusal: AuthenticationRefusal): Refused => ({ refusal });
 
 /** Whether nobody on the way can have read the request. */
 export const isConfidential = ({ isSecure, remoteAddress }: AuthenticationFacts): boolean =>
-  isSecure || remoteAddress === undefined || isLoopbackAddress(remoteAddress);
-
-const isLoopbackAddress = (address: string): boolean =>
-  address === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(address);
+  isSecure || remoteAddress === undefined || isLoopback(remoteAddress);
 
 /** Access tokens with long lists of groups have some 8 kB; node:http takes headers of 16 kB together. */
 const MAX_TOKEN_CHARS = 16_000;
@@ -245,12 +243,11 @@ const MAX_QUERY_CHARS = 16_000;
  * The credential of a request: at most one, in the `Authorization` header, as `Bearer TOKEN` (RFC 6750). Looks at form only.
  * Several headers are refused: two programs may not read different ones of them.
  */
-function presentedIn(authorization: readonly string[] | string | undefined):
+function presentedIn(headers: readonly string[] = []):
   | { readonly state: 'none' }
   | { readonly state: 'token'; readonly text: string }
   /** `description` is a sentence for whoever has sent it, without what was sent. */
   | { readonly state: 'malformed'; readonly description: string } {
-  const headers = typeof authorization === 'string' ? [authorization] : (authorization ?? []);
   const [header, second] = headers;
   if (header === undefined) return { state: 'none' };
   if (second !== undefined) return malformedCredential('There are several Authorization headers; send one.');

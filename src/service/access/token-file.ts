@@ -3,11 +3,12 @@
 // written, lets nobody in: an earlier state of it might hold a token that has been revoked since.
 
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { lockFile } from '../../base/files/file-lock.js';
+import { readPrivate } from '../../base/files/private-file.js';
 import { readText } from '../../base/files/read-text.js';
 import { replaceFile } from '../../base/files/replace-file.js';
 import { ownCommand } from '../../base/process/own-command.js';
@@ -63,7 +64,6 @@ function base62(bytes: Buffer, chars: number): string {
 
 /** Some ten thousand tokens. */
 const MAX_FILE_BYTES = 4 * MB_BYTES;
-const OPEN_TO_OTHERS = 0o077;
 const ID_BYTES = 8;
 const FILE_VERSION = 1;
 
@@ -125,10 +125,11 @@ export class TokenFile {
 
   /** Every token, expired ones as well, in the order in which they were made. Throws E_STATE where the file cannot be used. */
   read(): readonly TokenRecord[] {
-    const text = this.#text();
-    if (text === undefined) return [];
+    const read = readPrivate(this.path, MAX_FILE_BYTES);
+    if (read.is === 'absent') return [];
+    if (read.is === 'refused') throw this.#unusableError(read.why);
     try {
-      return contents.parse(JSON.parse(text)).tokens;
+      return contents.parse(JSON.parse(read.text)).tokens;
     } catch {
       // Not in the parser's words, which quote what they stumbled over.
       throw this.#unusableError('is damaged');
@@ -137,11 +138,7 @@ export class TokenFile {
 
   /** Differs after every change; undefined where the last one was so lately that another would not show. */
   get stamp(): string | undefined {
-    try {
-      return stampOf(this.path);
-    } catch {
-      return undefined;
-    }
+    return stampOf(this.path);
   }
 
   /**
@@ -191,32 +188,6 @@ export class TokenFile {
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       throw this.#unwritableError(thrown);
-    }
-  }
-
-  /** Undefined where there is no such file. Looks at the open file, which nobody can exchange before it is read. */
-  #text(): string | undefined {
-    let fd: number;
-    try {
-      // Links are not followed, and a fifo answers at once; Windows has neither.
-      const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-      fd = openSync(this.path, flags);
-    } catch (thrown) {
-      if (['ENOENT', 'ENOTDIR'].includes(Object(thrown).code)) return undefined;
-      throw this.#unusableError(`cannot be opened: ${messageOf(thrown)}`);
-    }
-    try {
-      const stat = fstatSync(fd);
-      if (!stat.isFile()) throw this.#unusableError('is not a regular file');
-      if (stat.size > MAX_FILE_BYTES)
-        throw this.#unusableError(`has ${stat.size} bytes; at most ${MAX_FILE_BYTES} are read`);
-      const uid = process.getuid?.();
-      if (uid !== undefined && stat.uid !== uid) throw this.#unusableError(`belongs to user ${stat.uid}`);
-      if (uid !== undefined && (stat.mode & OPEN_TO_OTHERS) !== 0)
-        throw this.#unusableError('can be read or written by other users');
-      return readFileSync(fd, 'utf8');
-    } finally {
-      closeSync(fd);
     }
   }
 

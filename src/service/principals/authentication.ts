@@ -1,29 +1,17 @@
 // Facts of an HTTP request before anything of the request is believed, and what becomes of the question who sent it.
 
 import type { Principal } from '../../base/principal.js';
+import type { RequestFacts } from '../http/parts.js';
 
-/** Facts about one request, as its listener knows them. None of them comes out of the body. */
-export type AuthenticationFacts = {
-  /**
-   * Every `Authorization` header of the request: `headersDistinct.authorization` of node:http. Its `headers` keeps the first
-   * of several and hides the others, and a request with two of them is refused.
-   */
-  readonly authorization: readonly string[] | string | undefined;
-  readonly method: string;
-  /** Path and query, as they were sent. */
-  readonly target: string;
-  /** Address of the client; behind a trusted proxy the address that the proxy names. Undefined on a unix socket. */
-  readonly remoteAddress: string | undefined;
-  /** Whether the request came over a unix socket with mode 0600, which only the user of the bridge can open. */
-  readonly isPrivateSocket: boolean;
-  /** Whether the request came over TLS: this process's own, or that of a trusted proxy which says so. */
-  readonly isSecure: boolean;
-  /**
-   * Whether the request has a `Forwarded` or `X-Forwarded-*` header, so that somebody else stands behind whoever opened the
-   * connection. On a private socket such a request needs a credential.
-   */
-  readonly isForwarded?: boolean;
-};
+/**
+ * Facts about one request, as its listener knows them; none of them comes out of the body. One that came by a private socket and
+ * is forwarded needs a credential: somebody else stands behind whoever opened the connection.
+ */
+export type AuthenticationFacts = Pick<
+  RequestFacts,
+  'authorization' | 'method' | 'target' | 'remoteAddress' | 'isPrivateSocket' | 'isSecure'
+> &
+  Partial<Pick<RequestFacts, 'isForwarded'>>;
 
 /** An answer in place of the one that was asked for: status, headers in lower case, and what its JSON says. */
 export type AuthenticationRefusal = {

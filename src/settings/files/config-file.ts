@@ -1,7 +1,7 @@
 // One configuration file as a plain value. What was parsed is remembered for as long as the file stays the same, since
 // every run looks at all of them again. Never changes a file, never throws.
 
-import { type BigIntStats, statSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import { messageOf } from '../../base/errors.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
@@ -129,11 +129,16 @@ export function remedyOfMissing([first, ...others]: readonly FileProblem[]): str
 // Whether a file is still the one that was read, by what the file system says of it. Cheap enough for every request.
 
 /**
- * Differs when the file was written, exchanged, or given other rights. Undefined where that was just now: it may change
- * again within one tick of the file system's clock, and look the same.
+ * Differs when the file was written, exchanged, or given other rights. Undefined where that was just now, since it may change
+ * again within one tick of the file system's clock and look the same, and where nobody can look at it. Never throws.
  */
 export function stampOf(path: string): string | undefined {
-  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
-  if (stat === undefined) return 'absent';
-  return isSettled(stat) ? [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ') : undefined;
+  try {
+    const stat = statsOf(path);
+    if (stat === undefined) return 'absent';
+    return isSettled(stat) ? [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ') : undefined;
+  } catch {
+    // A folder that was closed, or a link that leads in a circle: whoever reads the file says so.
+    return undefined;
+  }
 }

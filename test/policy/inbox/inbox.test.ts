@@ -102,6 +102,18 @@ it('two questions at once are answered each by its own', async () => {
   expect(await first.answered).toMatchObject({ decision: 'run' });
 });
 
+it('a link in the folder that leads to itself keeps no question off the command line', async () => {
+  await using opened = inboxAt();
+  const { inbox, folder, events } = opened;
+  folder.make();
+  const stray = file(folder, newId(), 'answer');
+  symlinkSync(stray, stray);
+  const asked = question();
+  inbox.post(asked);
+  expect(events).toEqual([]);
+  expect(folder.question(asked.id)).toMatchObject({ is: 'open' });
+});
+
 it('an id that is no id is refused', async () => {
   await using opened = inboxAt();
   for (const id of ['', '../x', 'q-short', `q-${'a'.repeat(15)}/`])

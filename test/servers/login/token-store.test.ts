@@ -50,7 +50,7 @@ describe('a file that is not used', () => {
       rmSync(file);
       mkdirSync(file, { mode: 0o700 });
     },
-    'cannot be opened': (file) => {
+    'is a symbolic link': (file) => {
       rmSync(file);
       symlinkSync('/etc/passwd', file);
     },

@@ -1,6 +1,6 @@
 // The rules of principals as the bridge asks for them, from a file that changes while it runs.
 
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -207,6 +207,9 @@ describe('a file that changes', () => {
     expect(book.trouble).toContain('previous rules stay in force');
     rmSync(file);
     expect(book.sharedServers()).toEqual(['b']);
+    symlinkSync(file, file);
+    expect(book.sharedServers()).toEqual(['b']);
+    rmSync(file);
     write({ sharedServers: ['c'] });
     expect(book.sharedServers()).toEqual(['c']);
     expect(book.trouble).toBeUndefined();

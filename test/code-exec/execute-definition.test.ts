@@ -1,13 +1,12 @@
 // What everybody says of `execute` who offers it, and what is said of wrong arguments.
 
 import { describe, expect, it } from 'vitest';
-import { definitionFor } from '../../src/code-exec/execute-definition.js';
-import { commandSchema, complaintOf } from '../../src/code-exec/execute-tool.js';
+import { commandReader, definitionFor } from '../../src/code-exec/execute-definition.js';
 
 const LIMITS = { timeoutMs: 30_000, maxTimeoutMs: 120_000, workdir: '/work', maxOutputBytes: 40_000 };
 const complaint = (args: unknown): string => {
-  const { error } = commandSchema(LIMITS).safeParse(args);
-  return error === undefined ? 'none' : complaintOf(error, args, LIMITS);
+  const given = commandReader(LIMITS)(args);
+  return 'problem' in given ? `${given.problem} ${given.remedy ?? ''}` : 'none';
 };
 
 describe('the definition', () => {
