@@ -43,11 +43,8 @@ export class Api {
    */
   constructor(url: string | undefined) {
     this.walls = nodeWallsIn(url);
-    const [context = '', namespace = ''] = (url ?? '')
-      .replace(/^kubernetes:\/\//, '')
-      .replace(/\?.*$/, '')
-      .split('/')
-      .map(decodeURIComponent);
+    const [place = ''] = (url ?? '').replace(/^kubernetes:\/\//, '').split('?');
+    const [context = '', namespace = ''] = place.split('/').map(decodeURIComponent);
     this.#config = new KubeConfig();
     try {
       this.#config.loadFromDefault();
