@@ -286,7 +286,8 @@ export const variables = {
   /** Always `uid:gid`. */
   containerUser: setting({
     name: 'MCP_BRIDGE_CONTAINER_USER',
-    meaning: 'User and group inside the container.',
+    meaning:
+      'User and group inside the container. Where nobody has set it and the engine maps ids, each sandbox has an id of its own, drawn by lot.',
     default: '65534:65534',
     schema: user,
     allowed: `uid or uid:gid as numbers up to ${MAX_ID}; the uid must not be 0`,
