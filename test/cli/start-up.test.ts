@@ -36,7 +36,7 @@ const NOT_AT_START = [
 /** Parts that a bridge over stdio loads only where somebody uses them: its heart is loaded a moment after the list of tools. */
 const NOT_IN_IDLE = [
   /^src\/(?:service|watch)\/(?!events\.ts$|windows\/)/,
-  /^src\/engine\/kubernetes\/(?!driver|kubernetes-engine|pod-container|runtime-class)/,
+  /^src\/engine\/kubernetes\/(?!driver|kubernetes-engine|node-walls|pod-container|runtime-class)/,
   /^src\/cli\/figures\/(?!start-figures\.ts$)/,
   /^node_modules\/(?:@kubernetes\/|ws\/|jose\/|execa\/|yaml\/)/,
 ];
