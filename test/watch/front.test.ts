@@ -98,6 +98,9 @@ async function opened(changed: Partial<Question> = {}, files: readonly RunFile[]
   };
 }
 
+/** The page itself, and what its views are made of. */
+const VIEWS = ['', 'page.js', 'page.css', 'now', 'bridges', 'runs', 'questions', 'sessions', 'tools'];
+
 describe('who may see it', () => {
   it('a link opens once, and sets a cookie that scripts cannot read, no other site sends, and no other path gets', async () => {
     const { link, setCookie, address, front } = await opened();
@@ -120,46 +123,24 @@ describe('who may see it', () => {
     expect((await ask(link, { headers: { cookie: `${cookie}x` } })).status).toBe(403);
   });
 
-  it.each([
-    '',
-    'page.js',
-    'page.css',
-    'now',
-    'bridges',
-    'runs',
-    'run?run=x',
-    'files?run=r-1',
-    'file?run=r-1&name=out/a.html',
-    'questions',
-    'sessions',
-    'tools',
-    'events',
-  ])('without the cookie nobody gets /%s, whatever else they show', async (name) => {
-    const { address, cookie } = await opened();
-    const url = new URL(name, address);
-    expect((await ask(url)).status).toBe(403);
-    expect((await ask(url, { headers: { authorization: 'Bearer msb_a_token_for_mcp' } })).status).toBe(403);
-    expect((await ask(url, { headers: { cookie: `${cookie}x` } })).status).toBe(403);
-    expect((await ask(url, { headers: { cookie: cookie.slice(0, -1) } })).status).toBe(403);
-    expect((await ask(new URL(`/${'x'.repeat(32)}/${name}`, address), { headers: { cookie } })).status).toBe(
-      403,
-    );
-  });
+  it.each([...VIEWS, 'run?run=x', 'files?run=r-1', 'file?run=r-1&name=out/a.html', 'events'])(
+    'without the cookie nobody gets /%s, whatever else they show',
+    async (name) => {
+      const { address, cookie } = await opened();
+      const url = new URL(name, address);
+      expect((await ask(url)).status).toBe(403);
+      expect((await ask(url, { headers: { authorization: 'Bearer msb_a_token_for_mcp' } })).status).toBe(403);
+      expect((await ask(url, { headers: { cookie: `${cookie}x` } })).status).toBe(403);
+      expect((await ask(url, { headers: { cookie: cookie.slice(0, -1) } })).status).toBe(403);
+      expect(
+        (await ask(new URL(`/${'x'.repeat(32)}/${name}`, address), { headers: { cookie } })).status,
+      ).toBe(403);
+    },
+  );
 
   it('with the cookie each view is there', async () => {
     const { see } = await opened();
-    for (const name of [
-      '',
-      'page.js',
-      'page.css',
-      'now',
-      'bridges',
-      'runs',
-      'questions',
-      'sessions',
-      'tools',
-    ])
-      expect((await see(name)).status, name).toBe(200);
+    for (const name of VIEWS) expect((await see(name)).status, name).toBe(200);
     expect((await see('run?run=x')).status).toBe(404);
     expect((await see('../open/x')).status).toBe(403);
   });

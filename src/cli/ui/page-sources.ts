@@ -50,13 +50,15 @@ export function pageSources(prepared: Prepared, signal: AbortSignal): Sources & 
     filesOf: async ({ run, principal }) => {
       // A principal's files lie in the principal's own folder, so that no run of another is found by the same id.
       const own = principal === undefined ? stateDir : principalStateDir(stateDir, { id: principal });
-      using kept = new KeptFiles({ stateDir: own, keepSeconds, quotaBytes });
       const files = await surveyKept({ stateDir: own, keepSeconds });
       return files
         .filter((file) => file.run === run)
         .map(({ uri, name, mimeType, sizeBytes }) => ({
           ...{ name, mimeType, sizeBytes },
-          read: async () => (await kept.read(uri))?.content,
+          read: async () => {
+            using kept = new KeptFiles({ stateDir: own, keepSeconds, quotaBytes });
+            return (await kept.read(uri))?.content;
+          },
         }));
     },
     [Symbol.dispose]: () => bridges[Symbol.dispose](),

@@ -336,8 +336,7 @@ const OWN_UID = { first: 20_001, count: 40_000 } as const;
  * A kernel counts some things per user id, across containers: descriptors under way between processes, what is watched by
  * epoll, pages of pipes, and without a pids cgroup processes; what one sandbox has taken, another would lack. Ids are drawn, so
  * that other bridges need not be asked which are free. An engine without a map gives ids of the machine's own users, so that
- * there they are drawn for processes alone.
- * A trial is to find out whether there is a cgroup that counts processes, and may itself be counted so.
+ * there they are drawn for processes alone; a trial, which is to find out what counts those, may be counted so itself.
  */
 function userFor(
   { explicitlySet, containerUser }: Settings,
