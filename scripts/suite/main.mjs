@@ -66,10 +66,10 @@ await part('set-up', setUp);
 if (total(ran[0].results, 'failed') > 0) process.exit(3);
 measureUnits({ withSandbox: true });
 // These need the packages that have just been installed.
-const [{ partsOf }, { print }, { testUser }] = await Promise.all(
+const [{ partsOf }, { print }, { asUser, testUser }] = await Promise.all(
   ['./parts.mjs', './report.mjs', './test-user.mjs'].map((module) => import(module)),
 );
-if (isRoot) users.push(['runuser', '-u', await testUser(), '--']);
+if (isRoot) users.push(asUser(await testUser()));
 before.push(...users.flatMap(orphans));
 const silentMs = Math.max(LEAST_SILENT_MS, SILENT_NODE_STARTS * Number(process.env[NODE_START]));
 const parts = chooseParts();

@@ -19,6 +19,9 @@ export async function testUser() {
   return made.output.trim().split('\n').at(-1);
 }
 
+/** Begins a command as the test user: podman starts no session bus that nobody ends (as in place.ts of the engine). */
+export const asUser = (user) => ['runuser', '-u', user, '--', 'env', 'DBUS_SESSION_BUS_ADDRESS=disabled:'];
+
 /** The results of what `selection` says, as in vitest.mjs. */
 export async function asTestUser(context, selection) {
   const user = await testUser();
@@ -28,7 +31,7 @@ export async function asTestUser(context, selection) {
   const temporary = mkdtempSync('/tmp/u-');
   const passedOn = [MARK, NODE_START, COLD_SANDBOX].filter((name) => process.env[name] !== undefined);
   const as = [
-    ...['runuser', '-u', user, '--', 'env', '-i', `HOME=${home}`, `USER=${user}`, `LOGNAME=${user}`],
+    ...[...asUser(user), 'env', '-i', `HOME=${home}`, `USER=${user}`, `LOGNAME=${user}`],
     ...['LANG=C.UTF-8', 'CI=true', `TMPDIR=${temporary}`],
     ...passedOn.map((name) => `${name}=${process.env[name]}`),
     `PATH=${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin`,

@@ -1,7 +1,7 @@
 // Where an engine runs, told by what it and its client say. What desktops say is from their own documentation and issues.
 
-import { describe, expect, it } from 'vitest';
-import { connectionEnv, dockerMode, podmanMode } from '../../src/engine/machine/place.js';
+import { describe, expect, it, vi } from 'vitest';
+import { connectionEnv, dockerMode, podmanMode, withoutNewBus } from '../../src/engine/machine/place.js';
 
 const linux = { url: undefined, platform: 'linux' } as const;
 const mac = { url: undefined, platform: 'darwin' } as const;
@@ -74,6 +74,7 @@ describe('podmanMode', () => {
 });
 
 it('gives a client the address, and takes away what would say otherwise', () => {
+  vi.stubEnv('DBUS_SESSION_BUS_ADDRESS', 'unix:path=/x');
   expect(connectionEnv('podman', undefined)).toEqual({});
   expect(connectionEnv('podman', 'unix:///s')).toEqual({
     CONTAINER_HOST: 'unix:///s',
@@ -82,5 +83,18 @@ it('gives a client the address, and takes away what would say otherwise', () => 
   expect(connectionEnv('docker', 'tcp://h:1')).toEqual({
     DOCKER_HOST: 'tcp://h:1',
     DOCKER_CONTEXT: undefined,
+  });
+  vi.unstubAllEnvs();
+});
+
+describe('withoutNewBus', () => {
+  it.each([
+    ['says so where there is no bus', {}, [], { DBUS_SESSION_BUS_ADDRESS: 'disabled:' }],
+    ['leaves the bus that is named', { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/x' }, [], {}],
+    ['leaves the bus of the runtime folder', { XDG_RUNTIME_DIR: '/r' }, ['/r/bus'], {}],
+    ['leaves the bus at its usual place', {}, ['/run/user/1000/bus'], {}],
+    ['leaves the bus that a file names', {}, ['/run/user/1000/dbus-session'], {}],
+  ] as const)('%s', (_, env, there: readonly string[], expected) => {
+    expect(withoutNewBus(env, 1000, (path) => there.includes(path))).toEqual(expected);
   });
 });

@@ -2,7 +2,9 @@
 // An engine that runs elsewhere shares neither processes nor files with the bridge. Decided from what the engine, or its
 // client's own configuration, says of itself; runs nothing.
 
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
+import { environmentWith } from '../../base/process/process.js';
 import { ENGINE_VARIABLES } from '../../settings/environment/variables.js';
 import type { EngineConnection, EngineMode, IdMapping } from '../engine.js';
 
@@ -30,10 +32,26 @@ export function connectionEnv(
   engine: CliName,
   url: string | undefined,
 ): Readonly<Record<string, string | undefined>> {
-  if (url === undefined) return OF_THE_SERVICE;
+  const asksSystemd = engine === 'podman' && process.platform === 'linux';
+  const bus = asksSystemd ? withoutNewBus(environmentWith({}), process.getuid?.(), existsSync) : {};
+  const always = { ...OF_THE_SERVICE, ...bus };
+  if (url === undefined) return always;
   const { address, others } = ENGINE_VARIABLES[engine];
   const away = Object.fromEntries(others.map((name) => [name, undefined]));
-  return { ...OF_THE_SERVICE, ...away, [address]: url };
+  return { ...always, ...away, [address]: url };
+}
+
+/**
+ * Says that there is no session bus where the user has none. An ordinary user's podman asks systemd over it for a control
+ * group; where it finds no bus it starts one by dbus-launch (godbus does), and nobody ends that.
+ */
+export function withoutNewBus(
+  { DBUS_SESSION_BUS_ADDRESS: said, XDG_RUNTIME_DIR: runtime }: NodeJS.ProcessEnv,
+  uid: number | undefined,
+  exists: (path: string) => boolean,
+): Readonly<Record<string, string>> {
+  const usual = [`${runtime}/bus`, `/run/user/${uid}/bus`, `/run/user/${uid}/dbus-session`];
+  return said || usual.some(exists) ? {} : { DBUS_SESSION_BUS_ADDRESS: 'disabled:' };
 }
 
 /** The program that is asked, and what its environment has besides ours; undefined takes a variable away. */
