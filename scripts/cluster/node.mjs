@@ -230,4 +230,6 @@ const kubeletConfig = (/** @type {ClusterNode} */ node) => ({
   imageGCHighThresholdPercent: 100,
   imageGCLowThresholdPercent: 99,
   serializeImagePulls: false,
+  // A control of an attack prints tens of megabytes, and is read afterwards.
+  containerLogMaxSize: '1Gi',
 });

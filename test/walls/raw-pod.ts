@@ -90,6 +90,7 @@ export const podRelaxations: Partial<Record<Relaxation, Edit>> = {
   'core limit': NOT_SET,
   'file limit': NOT_SET,
   'size limit': NOT_SET,
+  'signal limit': NOT_SET,
   'process limit': NOT_SET,
   'cpu limit': NOT_SET,
   'memory limit': ({ spec }) => {
@@ -155,7 +156,8 @@ export class RawPods implements Controls {
       await until(async () =>
         /Succeeded|Failed/.test(await kubectl(['get', 'pod', name, '--output=jsonpath={.status.phase}'])),
       );
-      const stdout = Buffer.from(await kubectl(['logs', name]));
+      // A control prints for as long as it may; what is looked for is far less.
+      const stdout = Buffer.from(await kubectl(['logs', name, `--limit-bytes=${KEPT_BYTES / 2}`]));
       return { stdout, bytes: stdout.length, stderr: '', stderrBytes: 0 };
     } catch (thrown) {
       return told(String(thrown));
