@@ -1,7 +1,7 @@
 // How code shows whether its sandbox was started from a template: below the root of one that was lies a folder that is named
 // relative to the template's own.
 
-/** Python that prints True in a sandbox from a template, and False in one that the engine's client has started. */
-export const IS_FROM_TEMPLATE = `
+/** Python that prints `template` in a sandbox from a template, and `engine` in one that the engine's client has started. */
+export const PRINT_STARTER = `
 line = next(line for line in open('/proc/self/mountinfo') if line.split()[4] == '/')
-print(':.' in line.rsplit('lowerdir=', 1)[-1].split(',')[0])`;
+print('template' if ':.' in line.rsplit('lowerdir=', 1)[-1].split(',')[0] else 'engine')`;

@@ -12,17 +12,38 @@ import { parseSync, Visitor } from 'rolldown/utils';
 import { takeOptions } from './options.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-/** A file below this that only one other imports could live in that one. */
+/** A file below this that only one other imports could live in that one: see `crumbsOf`. */
 const CRUMB_LINES = 100;
+/** Modules of Node that only compute: a file that imports another one is not pure. */
+const PURE_MODULES = new Set(['node:buffer', 'node:crypto', 'node:path', 'node:url', 'node:util']);
+/** What only computes of a module that does more. */
+const PURE_NAMES = new Set(['isIP']);
+/** Names by which a file reaches what is outside of it without an import. */
+const OUTSIDE = new Set([
+  'process',
+  'fetch',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'Date',
+  'performance',
+]);
 const LINES = 1_000;
 const BARE = 'comments that begin without their subject';
 const PUBLIC = new Set(['_meta', '_write', '_final', '_destroy', '_handle']);
+const HOSTS = 'src/hosts/records';
 const SEVERAL = 'type names with more than one meaning';
 
 const filesIn = (folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => join(folder, name));
+
+/** The files that `file` imports by these names; those of packages are none. */
+const filesOf = (file, names) =>
+  names
+    .filter((name) => name.startsWith('.'))
+    .map((name) => join(dirname(file), name.replace(/\.js$/, '.ts')));
 
 const lineCount = (text) => text.trimEnd().split('\n').length;
 const roomOf = (file, src) => relative(src, file).split(sep)[0];
@@ -34,6 +55,9 @@ function read(file) {
   const types = [];
   const classes = [];
   const imports = [];
+  const later = [];
+  const used = [];
+  let reachesOut = false;
   const privates = [];
   // What a file adds to a type of another by `declare module` is no type of its own.
   let added = 0;
@@ -53,7 +77,25 @@ function read(file) {
     'TSModuleDeclaration:exit': () => added--,
     TSInterfaceDeclaration: ({ id }) => added === 0 && types.push(id.name),
     ClassDeclaration: ({ id }) => id && classes.push(id.name),
-    ImportDeclaration: ({ source }) => imports.push(source.value),
+    ImportDeclaration: ({ source: { value: from }, importKind, specifiers }) => {
+      imports.push(from);
+      const names = specifiers.flatMap((one) => {
+        if (one.type !== 'ImportSpecifier') return ['*'];
+        return one.importKind === 'type' ? [] : [one.local.name];
+      });
+      // An import of types is gone when the file runs.
+      if (importKind === 'type' || (specifiers.length > 0 && names.length === 0)) return;
+      used.push(from);
+      const isPure = PURE_MODULES.has(from) || names.every((name) => PURE_NAMES.has(name));
+      reachesOut ||= from.startsWith('node:') && !isPure;
+    },
+    ImportExpression: ({ source }) => {
+      reachesOut = true;
+      if (source.type === 'Literal') later.push(String(source.value));
+    },
+    Identifier: ({ name }) => {
+      reachesOut ||= OUTSIDE.has(name);
+    },
     ExportNamedDeclaration: ({ source }) => source && imports.push(source.value),
   }).visit(program);
   return {
@@ -62,9 +104,10 @@ function read(file) {
     privates,
     types,
     classes,
-    imports: imports
-      .filter((name) => name.startsWith('.'))
-      .map((name) => join(dirname(file), name.replace(/\.js$/, '.ts'))),
+    imports: filesOf(file, [...imports, ...later]),
+    later: new Set(filesOf(file, later)),
+    used: filesOf(file, used),
+    reachesOut,
     bareOf: comments
       .filter(({ value }) => /^[*\s]*(?:The same|Likewise|As of|Of|Those|What|Whoever)\b/.test(value))
       .map(({ start }) => lineAt(start)),
@@ -75,9 +118,6 @@ function look(checkout) {
   const src = join(checkout, 'src');
   const files = filesIn(src).map(read);
   const rooms = groupBy(files, ({ file }) => roomOf(file, src));
-  const importers = new Map();
-  for (const { file, imports } of files)
-    for (const target of new Set(imports)) importers.set(target, [...(importers.get(target) ?? []), file]);
   const meanings = groupBy(
     files.flatMap(({ file, types, classes }) => [...types, ...classes].map((name) => ({ name, file }))),
     ({ name }) => name,
@@ -105,9 +145,7 @@ function look(checkout) {
       [SEVERAL]: [...meanings]
         .filter(([, some]) => some.length > 1)
         .map(([name, some]) => `${name}: ${some.map(({ file }) => at(file)).join(', ')}`),
-      [`files under ${CRUMB_LINES} lines with one importer`]: files
-        .filter(({ file, lines }) => lines < CRUMB_LINES && importers.get(file)?.length === 1)
-        .map(({ file }) => at(file)),
+      ...crumbsOf(files, checkout),
       'private members of other packages': files.flatMap(({ file, privates }) =>
         privates.map(({ line, name }) => `${at(file, line)} ${name}`),
       ),
@@ -115,6 +153,43 @@ function look(checkout) {
     },
   };
 }
+
+/**
+ * Small files with one importer, and apart from them those that CONTRIBUTING.md wants where they are. A file that is loaded later has
+ * its own moment, and is none of them.
+ */
+function crumbsOf(files, checkout) {
+  const importers = new Map();
+  for (const one of files)
+    for (const target of new Set(one.imports)) importers.set(target, [...(importers.get(target) ?? []), one]);
+  const reaching = new Set(files.filter(({ reachesOut }) => reachesOut).map(({ file }) => file));
+  const tested = new Set(filesIn(join(checkout, 'test')).flatMap(importedByTest));
+  const small = files.filter(({ file, lines }) => {
+    const [only, ...others] = importers.get(file) ?? [];
+    return lines < CRUMB_LINES && only !== undefined && others.length === 0 && !only.later.has(file);
+  });
+  const isHost = ({ file }) => dirname(file) === join(checkout, HOSTS);
+  // One step far: a path from almost every file to `node:fs` leads through files of which it takes a word.
+  const isPure = ({ file, used }) => ![file, ...used].some((one) => reaching.has(one));
+  const isTested = (one) => tested.has(one.file) && isPure(one);
+  const name = ({ file }) => relative(checkout, file);
+  return {
+    [`files under ${CRUMB_LINES} lines with one importer`]: small
+      .filter((one) => !isHost(one) && !isTested(one))
+      .map(name),
+    'left out there: a host each': small.filter(isHost).map(name),
+    'left out there: pure, with a test of its own': small.filter(isTested).map(name),
+  };
+}
+
+/** Files of src/ that a test imports itself. */
+const importedByTest = (file) =>
+  file.endsWith('.test.ts')
+    ? filesOf(
+        file,
+        [...readFileSync(file, 'utf8').matchAll(/ from '(\.[^']+)'/g)].map(([, name]) => name),
+      )
+    : [];
 
 function groupBy(items, keyOf) {
   const groups = new Map();

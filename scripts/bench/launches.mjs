@@ -1,7 +1,7 @@
 // Both ways to start a sandbox beside each other (MCP_BRIDGE_LAUNCH): a cold call from a template and one by the engine, in turns,
 // by the clock and by the processor time of everything that each makes run. Two bridges stay open, and one rests while the other works.
 
-import { IS_FROM_TEMPLATE } from '../from-template.mjs';
+import { PRINT_STARTER } from '../from-template.mjs';
 import { processorTime, whyNotCounted } from './processor.mjs';
 import { pause, timeWork } from './stage.mjs';
 import { figure } from './statistics.mjs';
@@ -48,8 +48,8 @@ export async function launches(stage) {
 /** @param {Bridge} bridge */
 async function comesFromTemplate(bridge) {
   for (let tries = 0; tries < TRIES; tries++) {
-    const { stdout = [] } = await bridge.run(IS_FROM_TEMPLATE);
-    if (stdout.join('') === 'True') return true;
+    const { stdout = [] } = await bridge.run(PRINT_STARTER);
+    if (stdout.join('') === 'template') return true;
     await pause(SETTLE_MS);
   }
   return false;

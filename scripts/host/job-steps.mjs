@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { IS_FROM_TEMPLATE } from '../from-template.mjs';
+import { PRINT_STARTER } from '../from-template.mjs';
 import { furnish, MAIN_JOB, SERVERS } from '../main-job.mjs';
 import { run, withBridge } from './bridge.mjs';
 import { complaint, LIMIT_SETTINGS } from './limit-attacks.mjs';
@@ -88,8 +88,8 @@ export function launches(bridge) {
 /** Whether one of a bridge's next sandboxes is started from a template. */
 async function comesFromTemplate(call) {
   for (let calls = 0; calls < CALLS_TO_TEMPLATE; calls += 1) {
-    const { stdout = [] } = await call(IS_FROM_TEMPLATE);
-    if (stdout.join('') === 'True') return true;
+    const { stdout = [] } = await call(PRINT_STARTER);
+    if (stdout.join('') === 'template') return true;
     await pause(SETTLE_MS);
   }
   return false;

@@ -2,6 +2,7 @@
 // came from.
 
 import { join } from 'node:path';
+import { PRINT_STARTER } from '../../scripts/from-template.mjs';
 import { startBridge, type TestBridge, tempHome } from '../support/start-bridge.js';
 
 export class TemplateBridges implements AsyncDisposable {
@@ -21,11 +22,5 @@ export class TemplateBridges implements AsyncDisposable {
   }
 }
 
-/** Python's `root()`: who has started the sandbox, `template` or `engine`. */
-export const ROOT = `
-def root():
-    line = next(line for line in open('/proc/self/mountinfo') if line.split()[4] == '/')
-    return 'template' if ':.' in line.rsplit('lowerdir=', 1)[-1].split(',')[0] else 'engine'
-`;
 export const isFromTemplate = async (bridge: TestBridge): Promise<boolean> =>
-  (await bridge.run(`${ROOT}root()`)).result === 'template';
+  (await bridge.run(PRINT_STARTER)).stdout?.join('') === 'template';

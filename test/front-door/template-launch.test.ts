@@ -11,7 +11,7 @@ import { engineCommand } from '../support/engine-under-test.js';
 import { ourContainers, ourListed, processesWith } from '../support/nothing-left.js';
 import { type TestBridge, tempHome } from '../support/start-bridge.js';
 import { coldSandboxes, eventually, pause, until } from '../support/time.js';
-import { isFromTemplate, ROOT, TemplateBridges } from './from-template.js';
+import { isFromTemplate, TemplateBridges } from './from-template.js';
 import { REACH_SECONDS } from './reached.js';
 
 const bridges = new TemplateBridges();
@@ -197,7 +197,7 @@ describe('the end', () => {
     await expect(answer).rejects.toThrow();
     expect(await eventually(() => noted(bridge).length === 0)).toBe(true);
     expect(await eventually(() => !groups.some(existsSync))).toBe(true);
-    expect(await bridge.run(`${ROOT}root()`)).toMatchObject({ result: 'template' });
+    expect(await isFromTemplate(bridge)).toBe(true);
   });
 
   it('of the bridge takes templates and sandboxes along', async () => {

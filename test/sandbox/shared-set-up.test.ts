@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { type EngineChoice, rememberChoice, rememberedChoice, shareFound } from '../../src/engine/detect.js';
-import { rememberImage } from '../../src/engine/images/remembered-image.js';
+import { rememberImage } from '../../src/engine/images/image-choice.js';
 import {
   demandAsShared,
   engineSelectionOf,

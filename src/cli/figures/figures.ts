@@ -6,9 +6,8 @@ import type { Redactor } from '../../base/secrets/redact.js';
 import { PatientSender } from '../../base/waiting/patient-sender.js';
 import { type OtelExport, type OtelValues, otelExportOf } from '../../settings/environment/otel-export.js';
 import { EventFigures } from './event-figures.js';
-import { type EndedSpan, metricsBody, tracesBody } from './otlp-json.js';
+import { type EndedSpan, metricsBody, spanOf, tracesBody } from './otlp-json.js';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.js';
-import { spanOf } from './spans.js';
 
 /** Steps of traces are sent together after so long, or when there are so many. */
 const SPANS_WITHIN_MS = 5_000;

@@ -1,7 +1,11 @@
 // A call of a tool, from the request to the result that the client is sent: the tool is found, a job is begun or gone on with,
 // and its answer is shown as this client can read it.
 
-import { type CallToolResult, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  SERVER_INFO_META_KEY,
+} from '@modelcontextprotocol/server';
 import { asBridgeError } from '../../base/errors.js';
 import type { BridgeEvent, Observer } from '../../base/log/events.js';
 import { didYouMean } from '../../base/text/closest.js';
@@ -86,7 +90,7 @@ export function answerCalls(server: AgentServer, parts: CallsParts): void {
     const tellKept = (answer: ToolAnswer) => {
       if (!('isRelayed' in answer) && hasKept(answer)) onKept(request);
     };
-    const answered = await callTool({ ...parts, tool, show }, given, request);
+    const answered = await callTool({ ...parts, tool, show }, params, request);
     if ('task' in answered) {
       const { task } = answered;
       void task.ended.then(() => task.end && 'answer' in task.end && tellKept(task.end.answer));
@@ -165,12 +169,15 @@ type ToolCall = Pick<CallsParts, 'bridge' | 'jobs' | 'observer'> & {
  * Begins a job, or goes on with one. A fault of ours is the call's answer and a line in the log, never the end of the bridge.
  * Throws WrongParams for a state of an earlier answer, or answers to it, that cannot be taken.
  */
-async function callTool(call: ToolCall, params: unknown, request: AgentRequest): Promise<JobAnswer> {
+async function callTool(
+  call: ToolCall,
+  { name, arguments: args }: CallToolRequest['params'],
+  request: AgentRequest,
+): Promise<JobAnswer> {
   const { tool, bridge, jobs } = call;
   const { settings } = bridge;
   const { timeoutSeconds, taskAfterSeconds } = settings;
-  const { name, arguments: args } = fieldsOf(params);
-  const identity: CallIdentity = { tool: String(name), args };
+  const identity: CallIdentity = { tool: name, args };
   const waits = (isGoingOn: boolean) => ({
     taskAfterMs: taskAfterSeconds * 1000,
     softTimeoutMs: bridge.isForCommandLine

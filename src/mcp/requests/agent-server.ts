@@ -74,7 +74,7 @@ export class AgentServer extends Server {
     // The SDK's own answers build all schemas of an era first.
     for (const method of ['initialize', 'ping', 'logging/setLevel']) this.removeRequestHandler(method);
     this.setNotificationHandler('notifications/initialized', anything, () => {});
-    this.fallbackRequestHandler = ({ params }, context) => this.#answer(params, context);
+    this.fallbackRequestHandler = this.#answer;
     this.answer('initialize', (params) => this.#greet(params));
     this.answer('ping', () => ({}));
   }
@@ -84,7 +84,9 @@ export class AgentServer extends Server {
     this.#handlers.set(method, handler);
     // The SDK lets names that only an earlier version had through where a handler is registered for them.
     if (method.startsWith('tasks/'))
-      this.setRequestHandler(method, anything, (params, context) => this.#answer(Object(params), context));
+      this.setRequestHandler(method, anything, (params, context) =>
+        this.#answer({ params: Object(params) }, context),
+      );
   }
 
   override async connect(transport: Transport): Promise<void> {
@@ -159,7 +161,10 @@ export class AgentServer extends Server {
     return this.#greeting?.clientInfo;
   }
 
-  async #answer(params: JSONRPCRequest['params'], context: ServerContext): Promise<Result> {
+  readonly #answer = async (
+    { params }: Pick<JSONRPCRequest, 'params'>,
+    context: ServerContext,
+  ): Promise<Result> => {
     const { id, method } = context.mcpReq;
     const handler = this.#handlers.get(method);
     if (handler === undefined) throw notFound();
@@ -174,7 +179,7 @@ export class AgentServer extends Server {
     } finally {
       this.#open.delete(id);
     }
-  }
+  };
 
   #greet(params: unknown): object {
     const { protocolVersion, capabilities, clientInfo } = paramsBy(

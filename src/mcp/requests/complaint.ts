@@ -68,6 +68,11 @@ const ALLOWED: AllowedParams = {
   whole: 'an object with name and arguments',
 };
 
-/** Throws -32602 that names the field, what was got and what is allowed. */
-export const callParams = (params: unknown): CallToolRequest['params'] =>
+/**
+ * The parameters as they were sent: a copy by the schema lacks names that an object of JavaScript has by itself, of which the tool
+ * complains. Throws -32602 that names the field, what was got and what is allowed.
+ */
+export function callParams(params: unknown): CallToolRequest['params'] {
   paramsBy(CallToolRequestParamsSchema, params, ALLOWED);
+  return params as CallToolRequest['params'];
+}

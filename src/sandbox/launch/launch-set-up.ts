@@ -29,13 +29,14 @@ import type {
   SandboxSpec,
 } from '../../engine/engine.js';
 import { automaticEngines, driverOf } from '../../engine/engines.js';
-import { chooseImage, type ImageChoice } from '../../engine/images/image-choice.js';
 import {
+  chooseImage,
   IMAGES_FILE,
+  type ImageChoice,
   rememberedImage,
   rememberImage,
   type StorePlace,
-} from '../../engine/images/remembered-image.js';
+} from '../../engine/images/image-choice.js';
 import {
   CONTROLS,
   claimedBy,

@@ -3,10 +3,13 @@
 
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { messageOf } from '../../base/errors.js';
 import { type Principal, rightsOf } from '../../base/principal.js';
 import type { Environment } from '../../base/process/environment.js';
 import { repeatedHeader } from '../../base/text/repeated-header.js';
+import { PACKAGE_NAME, VERSION } from '../../base/version.js';
+import { MODERN_VERSIONS } from '../../mcp/requests/agent-request.js';
 import { RelayedTexts } from '../../mcp/requests/relayed-texts.js';
 import { BodyRefused, type RequestId } from '../../wire/request-body.js';
 import { isConfidential } from '../access/authenticator.js';
@@ -39,7 +42,6 @@ import {
   methodsOf,
   requestIds,
 } from './mcp-endpoint.js';
-import { cardDocumentAt } from './server-card.js';
 
 const METHODS = 'POST, GET, DELETE';
 const RETRY_WHILE_DRAINING = { 'retry-after': '1' };
@@ -496,3 +498,67 @@ class PublicDocuments {
 }
 
 const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
+// Documents that a client reads before it connects: the card of this server (SEP-2127) beside its endpoint, and the catalog of the site,
+// which has that one card. Both are for everybody, so they say what the endpoint is and how to knock, and nothing of who is
+// served, by which servers, or with which tools.
+
+const CARD_PATH = '/mcp/server-card';
+const CATALOG_PATH = '/.well-known/mcp/catalog.json';
+const CARD_TYPE = 'application/mcp-server-card+json';
+const CARD_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v2/server-card.schema.json';
+/** As server.json has it for registries. */
+const REGISTERED = {
+  name: `io.github.${PACKAGE_NAME}/${PACKAGE_NAME}`,
+  title: 'MCP Sandbox Bridge',
+  description: 'One tool, run_python: code in a locked-down container that can call all of your MCP servers.',
+};
+
+const CARD_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'GET',
+  'access-control-allow-headers': 'Content-Type',
+  'cache-control': 'public, max-age=3600',
+};
+
+/** The document at this path; undefined where there is none. Addresses are those by which the client has come. */
+function cardDocumentAt({ path, host, isSecure }: RequestFacts): HttpAnswer | undefined {
+  const endpoint = `${isSecure ? 'https' : 'http'}://${host}/mcp`;
+  if (path === CARD_PATH)
+    return { status: 200, headers: { ...CARD_HEADERS, 'content-type': CARD_TYPE }, body: cardOf(endpoint) };
+  if (path === CATALOG_PATH) return { status: 200, headers: CARD_HEADERS, body: catalogOf(endpoint) };
+  return undefined;
+}
+
+const cardOf = (url: string) => ({
+  $schema: CARD_SCHEMA,
+  ...REGISTERED,
+  version: VERSION,
+  remotes: [
+    {
+      type: 'streamable-http',
+      url,
+      headers: [
+        {
+          name: 'Authorization',
+          description: 'Bearer and a token of whoever runs this bridge, or an OAuth login.',
+          isRequired: true,
+          isSecret: true,
+        },
+      ],
+      supportedProtocolVersions: [...MODERN_VERSIONS, ...SUPPORTED_PROTOCOL_VERSIONS],
+    },
+  ],
+});
+
+const catalogOf = (endpoint: string) => ({
+  specVersion: 'draft',
+  entries: [
+    {
+      identifier: `urn:air:${new URL(endpoint).hostname}:${PACKAGE_NAME}`,
+      displayName: REGISTERED.title,
+      type: CARD_TYPE,
+      url: `${endpoint}/server-card`,
+    },
+  ],
+});

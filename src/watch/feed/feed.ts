@@ -11,8 +11,7 @@ import type { Settings } from '../../settings/environment/settings.js';
 import { lineOf, readLines } from '../told/lines.js';
 import { newSocket } from '../told/place.js';
 import { asked, type BridgeFacts, type Told } from '../told/told.js';
-import { RecordedRequests } from './recorded-requests.js';
-import { RememberedRuns } from './remembered-runs.js';
+import { RecordedRequests, RememberedRuns } from './remembered-runs.js';
 
 /** Facts change at their own pace, and counting them costs a little. */
 const FACTS_EVERY_MS = 2_000;

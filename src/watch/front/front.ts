@@ -1,22 +1,24 @@
 // The page over HTTP: who may see it, what it is sent, and what it may ask for. Everything that it is sent is JSON and a page without
 // one word of anybody else. Whoever serves it has a server of its own for it, or that of the bridge over HTTP.
 
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { basename, join } from 'node:path';
 import { messageOf } from '../../base/errors.js';
 import { jsonPieces } from '../../base/json/laid-out-json.js';
+import { replacedPart } from '../../base/replaced-part.js';
 import { shownExactly } from '../../base/text/text.js';
+import { PACKAGE_ROOT } from '../../base/version.js';
 import { DECISIONS, type Question } from '../../policy/approvals/question.js';
 import type { RunOfBridge } from '../gather/bridges.js';
 import { RUNNING } from '../told/told.js';
-import { builtFile } from './built-files.js';
 import { cookiesOf, FrontKeys, loginCookie, loginSecret, type Visit } from './keys.js';
-import { LiveStreams } from './live-streams.js';
 import { formFields, onlyValue, refusalOf } from './own-requests.js';
 import { plainPage } from './plain-page.js';
-import { fileHeaders, shownFile } from './run-files.js';
 import type {
   Changed,
   ShownEnd,
+  ShownFile,
   ShownNow,
   ShownQuestion,
   ShownRun,
@@ -384,6 +386,53 @@ export class WatchFront implements Disposable {
   }
 }
 
+// Pages that are open in browsers, as streams of server-sent events.
+
+/** Open tabs of one person; a browser has six connections to one address at most. */
+const MAX_STREAMS = 24;
+/** A browser that has gone is noticed by this. */
+const ALIVE_EVERY_MS = 20_000;
+
+/** Pages that are open somewhere, told that something has changed. They ask for what it is themselves. */
+class LiveStreams implements Disposable {
+  readonly #streams = new Set<ServerResponse>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor() {
+    this.#timer = setInterval(() => this.#send(':\n\n'), ALIVE_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** False where there are too many already. */
+  add(response: ServerResponse, headers: Readonly<Record<string, string>>): boolean {
+    if (this.#streams.size >= MAX_STREAMS) return false;
+    response.writeHead(200, { ...headers, 'content-type': 'text/event-stream' });
+    response.write('retry: 3000\n\n');
+    this.#streams.add(response);
+    response.once('close', () => this.#streams.delete(response));
+    return true;
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /** Tells every page `data`, a text without line breaks. */
+  tell(data: string): void {
+    this.#send(`data: ${data}\n\n`);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    for (const stream of this.#streams) stream.end();
+    this.#streams.clear();
+  }
+
+  #send(text: string): void {
+    for (const stream of this.#streams) stream.write(text);
+  }
+}
+
 type Form = { readonly id: string; readonly token: string; readonly fields: URLSearchParams };
 type FormEnd = { readonly status: number; readonly says: string };
 
@@ -486,3 +535,42 @@ function shownQuestion({ question }: AnswerableQuestion, token: string): ShownQu
 }
 
 const capitalise = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
+
+/** One of the page's own files, as the bundler has written it. Throws E_REPLACED where it is not there. */
+function builtFile(name: 'page.js' | 'page.css'): string {
+  try {
+    return readFileSync(join(PACKAGE_ROOT, 'dist/bundle', name), 'utf8');
+  } catch (thrown) {
+    throw replacedPart(thrown);
+  }
+}
+
+// Files of runs as the page is sent them. Code in a sandbox has chosen their names and all that is in them, so no browser is told of a
+// type that it would show by itself: the page shows texts and pictures out of the same bytes, as text and as pixels.
+
+/** Types that `fileType` gives after a look at the content: text that is text, and pictures that begin as such. */
+const TEXT = /^(?:text\/[\w.+-]+|application\/json)$/;
+const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
+
+function shownFile({ name, mimeType, sizeBytes }: Omit<RunFile, 'read'>): ShownFile {
+  const [, kind] = PICTURE.exec(mimeType) ?? [];
+  const shows = TEXT.test(mimeType) ? 'text' : (kind as ShownFile['shows']);
+  return { name, bytes: sizeBytes, ...(shows === undefined ? {} : { shows }) };
+}
+
+/** Headers by which a browser saves the file, under the last part of its name, and runs nothing of it wherever it lands. */
+const fileHeaders = (name: string): Readonly<Record<string, string>> => ({
+  'content-type': 'application/octet-stream',
+  'content-disposition': `attachment; ${fileName(basename(name) || 'file')}`,
+  'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
+});
+
+/** The name in both forms of RFC 6266: as it is, and for old readers without whatever is not plain. */
+function fileName(name: string): string {
+  const plain = name.replace(/[^\w.-]/g, '_');
+  const exact = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `filename="${plain}"; filename*=UTF-8''${exact}`;
+}

@@ -1,12 +1,11 @@
 // The page on a server of its own, on this machine alone.
 
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FrontOptions, WatchFront } from './front.js';
 import { OwnLinks } from './keys.js';
 import { originHere } from './own-requests.js';
-import { endPageServer, makePageServer } from './page-server.js';
 import { OPERATOR, type Viewer } from './sources.js';
 
 type OwnOptions = Pick<FrontOptions, 'closed' | 'file' | 'sources'>;
@@ -55,4 +54,38 @@ export class OwnServer implements AsyncDisposable {
     this.#front[Symbol.dispose]();
     await endPageServer(this.#server);
   }
+}
+
+// The HTTP server of a page for the user of this machine: limits for a browser, and its end.
+
+const MAX_HEADER_BYTES = 8_192;
+/** Limits for the headers of a request, and for the whole request. */
+const HEADERS_WITHIN_MS = 10_000;
+const REQUEST_WITHIN_MS = 20_000;
+const MAX_CONNECTIONS = 64;
+/** How long a page that is under way may still take when the server ends. */
+const ENDS_WITHIN_MS = 500;
+
+/** A server within these limits, which does not listen yet. */
+function makePageServer(serve: RequestListener): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_WITHIN_MS,
+      requestTimeout: REQUEST_WITHIN_MS,
+    },
+    serve,
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  return server;
+}
+
+/** Resolves when nobody is connected any more, which `server` sees to. */
+async function endPageServer(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), ENDS_WITHIN_MS);
+  await closed;
+  clearTimeout(timer);
 }

@@ -1,0 +1,1 @@
+export declare const PRINT_STARTER: string;
