@@ -16,7 +16,7 @@ import { Jobs } from '../calls/jobs.js';
  * Has V8 remember from a function's first call on what that call has met. Usually it waits for a hundred or so: a start runs most
  * functions once. An agent makes so few calls that each of them would be run like the first.
  */
-const LEARN_AT_ONCE = '--no-lazy-feedback-allocation --interrupt-budget=10000';
+const LEARN_AT_ONCE = '--no-lazy-feedback-allocation';
 
 /** Loads the handlers that answer out of a whole bridge. */
 export const loadAnswers = loadedOnce(() => import('../resources/resources.js'));

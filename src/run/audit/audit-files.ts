@@ -23,8 +23,6 @@ const MAX_FILES = 1_000;
 const MAX_WAITING_CHARS = 8 * 1024 * 1024;
 /** Characters of one write, or few more: a file ends with a write, so that longer ones would lead far beyond its share. */
 const MAX_WRITE_CHARS = 8 * 1024;
-/** How long lines are gathered: each write costs two hand-overs to another thread, as much as the tool call that a line tells of. */
-const GATHER_MS = 20;
 /** Nobody wants to be held up by a disk when closing: hosts kill within half a second. */
 const CLOSE_WITHIN_MS = 300;
 /** How long a disk that refused is left alone. */
@@ -71,7 +69,7 @@ export class AuditFiles {
     this.#now = options.now ?? steadyNow;
   }
 
-  /** Takes a line and returns at once; the file is made with the first. Lines of some moments are written together. */
+  /** Takes a line and returns at once; the file is made with the first. Lines of one moment are written together. */
   append(line: string): void {
     if (this.#stream === undefined && this.#now() < this.#restsUntil) return this.#lose(1);
     if (this.#waitingChars + line.length > MAX_WAITING_CHARS) {
@@ -99,7 +97,7 @@ export class AuditFiles {
   }
 
   #put(waiting: WaitingLines): void {
-    if (this.#waiting.length === 0) setTimeout(() => this.#write(), GATHER_MS);
+    if (this.#waiting.length === 0) setImmediate(() => this.#write());
     this.#waitingChars += waiting.text.length;
     this.#waiting.push(waiting);
     this.#gatheredChars += waiting.text.length;
