@@ -5,7 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KeptFiles } from '../../src/run/artifacts/kept-files.js';
 import { principalStateDir } from '../../src/settings/files/state-dir.js';
-import { ask, type Sent } from '../support/browser-request.js';
+import { ask, type Sent, visit } from '../support/browser-request.js';
 import { HttpInstances } from '../support/http-instances.js';
 import { PATIENTLY } from '../support/time.js';
 
@@ -18,19 +18,6 @@ afterEach(() => instances[Symbol.asyncDispose]());
 
 const linkFor = (...words: readonly string[]): string =>
   instances.command('ui', '--no-browser', '--service', ...words);
-
-/** A browser that has opened the link. */
-async function visit(link: string) {
-  const first = await ask(link);
-  expect(first.status).toBe(200);
-  const [setCookie = ''] = first.headers['set-cookie'] as string[];
-  const cookie = setCookie.split(';')[0] ?? '';
-  const address = new URL(/url=(\/ui\/[^/]+\/)"/.exec(first.body)?.[1] ?? '', link);
-  const see = (name: string, headers: Sent['headers'] = {}) =>
-    ask(new URL(name, address), { headers: { cookie, ...headers } });
-  const data = async (name: string) => JSON.parse((await see(name)).body) as never;
-  return { link, setCookie, cookie, address, see, data };
-}
 
 async function runAs(url: URL, token: string, words: string): Promise<void> {
   const client = new Client({ name: `agent-${words}`, version: '1' });

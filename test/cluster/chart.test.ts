@@ -1,10 +1,12 @@
 // The chart in a real cluster: judged by helm and by the API server, installed, called by a real client through its Service, replaced
 // while runs are under way, and removed. `npm run test:cluster` runs it; elsewhere it is passed over.
 
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -12,6 +14,7 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { killPod } from '../../scripts/cluster/breaking.mjs';
 import { openWay } from '../../scripts/cluster/way-in.mjs';
+import { visit } from '../support/browser-request.js';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { removeFolder } from '../support/remove-folder.js';
 import { MAIN, type Payload } from '../support/start-bridge.js';
@@ -223,6 +226,25 @@ describe.runIf(engineUnderTest.kind === 'kubernetes' && IMAGE !== undefined)('th
     } finally {
       await toHolder.close();
       await toOther.close();
+    }
+  });
+
+  it('shows what its principals have run on the page of a replica, through a port of its pod', async () => {
+    const [lease] = JSON.parse(kubectl(['get', 'leases', '--output=json'])).items as Lease[];
+    const pod = `pod/${lease?.spec.holderIdentity}`;
+    const forward = spawn('kubectl', [`--namespace=${NAMESPACE}`, 'port-forward', pod, ':8808'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const [line] = await once(createInterface(forward.stdout), 'line');
+      const [origin = ''] = /127\.0\.0\.1:\d+/.exec(line) ?? [];
+      const words = ['mcp-sandbox-bridge', 'ui', '--no-browser', '--service', `http://${origin}`];
+      const link = kubectl(['exec', pod, '--container=bridge', '--', ...words]);
+      const { data } = await visit(/http:\S+/.exec(link)?.[0] ?? '');
+      expect(await data('runs')).toContainEqual(expect.objectContaining({ client: 'chart-test 1' }));
+    } finally {
+      forward.kill();
+      await once(forward, 'exit');
     }
   });
 
