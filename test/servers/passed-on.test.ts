@@ -8,10 +8,12 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
 import type { BridgeEvent } from '../../src/base/log/events.js';
-import { type AgentCapabilities, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
+import { type AgentCapabilities, Callers, NO_AGENT } from '../../src/servers/asking/agent-capabilities.js';
+import { CallsUnderWay } from '../../src/servers/asking/calls-under-way.js';
+import { ServerRequests } from '../../src/servers/asking/passed-on.js';
 import type { DownstreamTimes } from '../../src/servers/server/connect.js';
 import { npmServer } from '../support/start-bridge.js';
-import { NEVER, nodeStarts, PATIENTLY, until } from '../support/time.js';
+import { HANGS_MS, NEVER, nodeStarts, PATIENTLY, until } from '../support/time.js';
 import { call, hostile, poolOf, spec, type TestPool } from './hostile.js';
 
 type Params = Readonly<Record<string, unknown>>;
@@ -387,4 +389,30 @@ describe('what a server tells', () => {
       remedy: 'The user has to open https://example.com/login first.',
     });
   });
+});
+
+it('questions that a server has taken back while they waited leave their places to others', async () => {
+  const answered = new AbortController();
+  const { face, asked } = agent(async () => {
+    await new Promise((resolve) => answered.signal.addEventListener('abort', resolve));
+    return { action: 'decline' };
+  });
+  const [callers, calls] = [new Callers(), new CallsUnderWay()];
+  callers.noteAgent(face);
+  using _call = calls.begin({ ms: HANGS_MS, of: 'whole' }, NEVER, { agent: face, stopClock: () => () => {} });
+  const told = { redact: (text: string) => text, observer: () => {} };
+  const requests = new ServerRequests({ server: 'asks', callers, calls, ...told });
+  const question = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
+  const ask = (signal: AbortSignal) => requests.answer('elicitation/create', question, signal);
+  const first = ask(NEVER);
+  const takenBack = new AbortController();
+  const waiting = Array.from({ length: 8 }, () => ask(takenBack.signal));
+  takenBack.abort();
+  expect(await Promise.all(waiting)).toEqual(waiting.map(() => ({ action: 'cancel' })));
+  const next = ask(NEVER);
+  answered.abort();
+  expect(await first).toEqual({ action: 'decline' });
+  // The agent has been asked it, and answers when it is told to, as before.
+  await until(() => asked.length === 2, 'the question behind those that were taken back');
+  void next;
 });

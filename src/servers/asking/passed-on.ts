@@ -15,7 +15,6 @@ import { shownName } from '../../base/text/shown-name.js';
 import { clip, clipHarmless, inOneLine, isHarmless, makeHarmless, webAddress } from '../../base/text/text.js';
 import { isAllSeen } from '../../base/text/unseen.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
-import { unlessAborted } from '../../base/waiting/unless-aborted.js';
 import type { McpClient } from '../connection/client.js';
 import type { FailureCode } from '../connection/link.js';
 import { LeftOut } from '../connection/unasked.js';
@@ -140,13 +139,12 @@ export class ServerRequests {
     using askers = calls.askers();
     using _hold = calls.hold();
     using link = new LinkedSignal(signal, askers.ended);
-    const asked = this.#questions.add(async () => {
-      if (link.signal.aborted) return { action: 'cancel' };
+    const ask = () => {
       this.#expectEnd(question.params['elicitationId'], agent);
       return agent.elicit(question.params, link.signal);
-    });
+    };
     try {
-      return told(relayAnswer(await unlessAborted(asked, link.signal)));
+      return told(relayAnswer(await this.#questions.add(ask, { signal: link.signal })));
     } catch (thrown) {
       if (link.signal.aborted) return told({ action: 'cancel' }, 'the call has ended');
       return decline(`the agent could not ask: ${messageOf(thrown)}`);
