@@ -19,7 +19,7 @@ export type ExecuteLimits = {
 const word = () => z.string().refine((text) => !text.includes('\0'));
 
 /** Without limits, of a server that nobody has asked for them. */
-export const executeArguments = ({
+const executeArguments = ({
   timeoutMs,
   maxTimeoutMs = Number.MAX_SAFE_INTEGER,
   workdir,

@@ -30,7 +30,7 @@ const loadedAtStart = [MAIN, join(BUNDLE, 'main.cjs'), ...imported(join(BUNDLE, 
 const NOT_AT_START = [
   /^src\/(?:engine|service|watch)\/(?!events\.ts$|images\/)/,
   /^src\/cli\/figures\/(?!start-figures\.ts$)/,
-  /\/(?:prompts|replayed-slot|notices)\.ts$/,
+  /\/(?:prompts|replayed-slot|inbox)\.ts$/,
   /^node_modules\/(?:@kubernetes\/|ws\/|jose\/|execa\/|minisearch\/|yaml\/)/,
 ];
 /** Parts that a bridge over stdio loads only where somebody uses them: its heart is loaded a moment after the list of tools. */

@@ -7,7 +7,7 @@ import { messageOf } from '../errors.js';
 /** Mode bits that others must not have, by what they could do with them. */
 const FOR_OTHERS = { written: 0o022, 'read or written': 0o077 };
 
-export type PrivateText =
+type PrivateText =
   | { readonly is: 'absent' }
   | { readonly is: 'read'; readonly text: string }
   /** `why` is the end of a sentence about the file. */

@@ -16,7 +16,7 @@ const MAX_ANSWER_CHARS = 300;
 const MAX_WAITING = 100;
 
 /** Headers may depend on the body, and on the time of each attempt. */
-export type SendTarget = {
+type SendTarget = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>> | ((body: string) => Readonly<Record<string, string>>);
   readonly timeoutMs: number;

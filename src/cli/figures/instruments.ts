@@ -18,7 +18,7 @@ export type InstrumentReading = {
     }
 );
 
-export type NumberPoint = { readonly attributes: Attributes; readonly value: number };
+type NumberPoint = { readonly attributes: Attributes; readonly value: number };
 export type HistogramPoint = {
   readonly attributes: Attributes;
   readonly count: number;

@@ -20,7 +20,7 @@ import { AUDIT_FOLDER, type Examined, examine } from '../serving/prepare.js';
 import { interruptSignal } from '../terminal/interrupt.js';
 import { printJson, sayNote } from '../terminal/output.js';
 
-export type MaintainerReport = {
+type MaintainerReport = {
   readonly versions: Versions;
   readonly findings: readonly Finding[];
   /** Servers as numbers, with what `doctor` says of each. */
@@ -244,7 +244,7 @@ export async function printVersions(): Promise<void> {
 }
 
 /** Never rejects. */
-export async function findVersions(settings: Settings, signal: AbortSignal): Promise<Versions> {
+async function findVersions(settings: Settings, signal: AbortSignal): Promise<Versions> {
   const own = {
     name: PACKAGE_NAME,
     version: VERSION,

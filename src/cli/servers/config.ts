@@ -18,10 +18,10 @@ import { coloursFor, printJson, usageError, visibleText } from '../terminal/outp
 import { widthOf } from '../terminal/wrap.js';
 import { say, shownSetting, withoutSecrets } from './install.js';
 
-export type ConfigOptions = { readonly host: readonly string[]; readonly json?: true };
+type ConfigOptions = { readonly host: readonly string[]; readonly json?: true };
 
 /** The settings of one entry, as they are shown. */
-export type ShownEntry = {
+type ShownEntry = {
   readonly host: string;
   readonly title: string;
   readonly file: string;

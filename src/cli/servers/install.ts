@@ -22,7 +22,7 @@ import { columns } from '../terminal/columns.js';
 import { coloursFor, printJson, usageError, visibleText } from '../terminal/output.js';
 import { hangText, widthOf } from '../terminal/wrap.js';
 
-export type InstallCommandOptions = {
+type InstallCommandOptions = {
   readonly name?: string;
   readonly env: readonly string[];
   readonly dryRun?: true;

@@ -32,7 +32,7 @@ export function serverTroubles(
 }
 
 /** Undefined where the program is found, or where only the start can tell. */
-export function missingCommand(spec: DownstreamSpec, env: Environment): ServerTrouble | undefined {
+function missingCommand(spec: DownstreamSpec, env: Environment): ServerTrouble | undefined {
   if (spec.transport !== 'stdio') return undefined;
   const { command, env: own, source } = spec;
   // A relative path with a folder in it counts from the server's own directory, which may be made later.

@@ -20,10 +20,9 @@ import {
 /** The profile with charts and pandas. */
 const DATA = 'data';
 
-export const DATA_QUESTION = 'Charts and pandas too? They take 240 MB and a minute or two more.';
-export const HOSTS_QUESTION = 'Add the bridge to these hosts?';
-export const APPROVE_QUESTION =
-  'Ask me before a tool that may delete or change data is called? (recommended)';
+const DATA_QUESTION = 'Charts and pandas too? They take 240 MB and a minute or two more.';
+const HOSTS_QUESTION = 'Add the bridge to these hosts?';
+const APPROVE_QUESTION = 'Ask me before a tool that may delete or change data is called? (recommended)';
 
 export const choicesStep: Step = {
   name: 'choices',
@@ -133,7 +132,7 @@ async function chooseCount(setup: SetupContext, ids: readonly string[]): Promise
   return new ServerCount(names, setup.prepared, setup.signal);
 }
 
-export function countQuestion(names: readonly string[]): string {
+function countQuestion(names: readonly string[]): string {
   const what = names.length === 1 ? 'your server' : `your ${names.length} servers`;
   return `Start ${what} once, to count the tools? ${names.map((name) => shownName(name)).join(', ')}`;
 }

@@ -144,7 +144,7 @@ const sizeText = (offers: readonly CountedAdoption[]): string =>
 const MOST_ROWS = 12;
 
 /** The question that the step is about; a line for each server, and how it is undone. */
-export function moveQuestion(offers: readonly CountedAdoption[]): string {
+function moveQuestion(offers: readonly CountedAdoption[]): string {
   const rows = offers.flatMap(({ title, servers }) =>
     servers.map(
       ({ name, tools, chars }) =>

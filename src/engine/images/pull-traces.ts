@@ -115,7 +115,7 @@ const STALE_MS = 3_600_000;
  * `parent`, with names that begin with `prefix`, and nobody has changed them for an hour. A folder with a file system mounted
  * below it is left alone: what is removed there would be something else's.
  */
-export function staleScratch(parent: string, prefix: string, now: number = Date.now()): readonly string[] {
+export function staleScratch(parent: string, prefix: string): readonly string[] {
   // Linux only; elsewhere nothing of ours mounts anything.
   const mounts = readText('/proc/self/mountinfo') ?? '';
   try {
@@ -125,7 +125,7 @@ export function staleScratch(parent: string, prefix: string, now: number = Date.
       .filter((path) => {
         if (mounts.includes(path)) return false;
         const stat = lstatSync(path, { throwIfNoEntry: false });
-        return stat?.isDirectory() && stat.uid === process.getuid?.() && now - stat.mtimeMs > STALE_MS;
+        return stat?.isDirectory() && stat.uid === process.getuid?.() && Date.now() - stat.mtimeMs > STALE_MS;
       });
   } catch {
     return [];

@@ -103,7 +103,7 @@ export function bytesFor({ bytes }: UserFile, text: string): Buffer {
 }
 
 /** Folders that were made for the file, the outermost first. Throws E_CONFIG and leaves the file as it is. */
-export function replaceUserFile(file: UserFile, bytes: Buffer, mode = PRIVATE_FILE): readonly string[] {
+export function replaceUserFile(file: UserFile, bytes: Buffer): readonly string[] {
   const { path, target, stats } = file;
   if (stats !== undefined && (stats.mode & OWNER_MAY_WRITE) === 0)
     throw fileError(path, 'is read-only', `To allow changes, run: chmod u+w '${target}'. ${NOTHING_CHANGED}`);
@@ -113,7 +113,7 @@ export function replaceUserFile(file: UserFile, bytes: Buffer, mode = PRIVATE_FI
     mkdirSync(dirname(target), { recursive: true, mode: PRIVATE_FOLDER });
     if (stats !== undefined) accessSync(target, constants.W_OK);
     replaceBy(target, (fresh) => {
-      writeDurably(fresh, bytes, mode, stats);
+      writeDurably(fresh, bytes, stats);
       refuseIfChanged(file);
     });
     return made;
@@ -136,20 +136,20 @@ export function removeUserFile(file: UserFile, folders: readonly string[]): void
 }
 
 function refuseIfChanged({ path, target, bytes }: UserFile): void {
-  const now = isThere(target) ? readFileSync(target) : undefined;
+  const now = existsSync(target) ? readFileSync(target) : undefined;
   const isSame = now === undefined || bytes === undefined ? now === bytes : now.equals(bytes);
   if (!isSame || whereItLeads(path) !== target)
     throw fileError(path, 'was changed by another program just now', TRY_AGAIN);
 }
 
-/** Writes with owner and mode of `stats`, else `mode`; set by the open file, since its name may lead elsewhere by then. */
-function writeDurably(path: string, bytes: Buffer, mode: number, stats: UserFile['stats']): void {
+/** Writes with owner and mode of `stats`, else private; set by the open file, since its name may lead elsewhere by then. */
+function writeDurably(path: string, bytes: Buffer, stats: UserFile['stats']): void {
   const fd = openSync(path, 'wx', PRIVATE_FILE);
   try {
     writeFileSync(fd, bytes);
     if (stats !== undefined && process.getuid !== undefined) keepOwner(fd, stats);
     // The umask takes bits from the mode of a new file; chmod gives them back.
-    fchmodSync(fd, stats === undefined ? mode : stats.mode & 0o7777);
+    fchmodSync(fd, stats === undefined ? PRIVATE_FILE : stats.mode & 0o7777);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
@@ -164,11 +164,9 @@ function keepOwner(fd: number, { uid, gid }: NonNullable<UserFile['stats']>): vo
 /** Folders up to `folder` that are not there yet, the outermost first. */
 function missingFolders(folder: string): string[] {
   const missing: string[] = [];
-  for (let at = folder; !isThere(at) && dirname(at) !== at; at = dirname(at)) missing.unshift(at);
+  for (let at = folder; !existsSync(at) && dirname(at) !== at; at = dirname(at)) missing.unshift(at);
   return missing;
 }
-
-const isThere = (path: string): boolean => existsSync(path);
 
 function removeFolders(folders: readonly string[]): void {
   for (const folder of [...folders].reverse()) {

@@ -114,7 +114,7 @@ const textsIn = (value: unknown): Readonly<Record<string, string>> =>
   );
 
 /** The entry's variables as its host hands them to the bridge, with those in their texts replaced. */
-export function givenEnv(
+function givenEnv(
   { env, file, source }: EntrySettings,
   place: ChangePlace,
 ): Readonly<Record<string, string>> {

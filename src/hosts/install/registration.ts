@@ -280,18 +280,12 @@ type OwnProcess = {
   readonly script: string | undefined;
 };
 
-const ownProcess = (): OwnProcess => ({ argv: OWN_ARGV, node: process.execPath, script: process.argv[1] });
-
 /** Where desktops look for programs without being told. */
 const STANDARD_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 /** `env` is what the user adds. */
-export function ownLaunch(
-  { isDesktop }: HostRecord,
-  env: HostLaunch['env'],
-  machine: Machine,
-  own = ownProcess(),
-): HostLaunch {
+export function ownLaunch({ isDesktop }: HostRecord, env: HostLaunch['env'], machine: Machine): HostLaunch {
+  const own: OwnProcess = { argv: OWN_ARGV, node: process.execPath, script: process.argv[1] };
   const [command = PACKAGE_NAME, ...args] = isDesktop ? forDesktop(own, machine) : forShell(own, machine);
   return { command, args, env: { ...(isDesktop ? searchPath(own, machine) : {}), ...env } };
 }

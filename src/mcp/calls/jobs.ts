@@ -8,7 +8,6 @@ import type { AgentRequest } from '../requests/agent-request.js';
 import type { ToolAnswer } from '../tools/definitions.js';
 import { Job } from './job.js';
 import type { InputRequest } from './questions.js';
-
 import { type CallIdentity, jobSaidIn, mintState, readState, WrongRequestState } from './request-state.js';
 
 /** 79 bits, which nobody guesses. */

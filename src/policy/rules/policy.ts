@@ -151,7 +151,7 @@ function patternLists(
 ): Lists {
   const named = (name: string, reach: Reach) => (text: string) => ({
     ...serverPattern(text, reach),
-    rule: `${name} '${displayName(text)}'${where}`,
+    rule: `${name} '${shownName(text)}'${where}`,
   });
   const allow = lists.allow?.map(named(allowName, 'exact'));
   const deny = lists.deny.map(named(denyName, 'wide'));
@@ -217,11 +217,11 @@ function perServerLists(path: string, content: PolicyFile, takesName: TakesName)
 }
 
 function entryOf(server: string, { allow, deny, resources }: ServerRules, path: string): ServerEntry {
-  const at = `perServer.${displayName(server)}`;
+  const at = `perServer.${shownName(server)}`;
   const ruled = (list: string, reach: Reach) => (text: string) => ({
     matches: namePattern(text, reach),
     matchesRequest: requestPattern(text, reach),
-    rule: `${at}.${list} '${displayName(text)}' in ${path}`,
+    rule: `${at}.${list} '${shownName(text)}' in ${path}`,
   });
   return {
     server,
@@ -340,7 +340,7 @@ function serverLimits(file: PolicyRules['file'], server: string): ServerLimits {
   /** The server's own, else the tightest of those whose names it looks like. */
   const own = (name: keyof ServerRules['limits']): Limit | undefined =>
     (exact.length > 0 ? exact : rules)
-      .flatMap(([at, { limits }]) => of(`perServer.${displayName(at)}.limits.${name}`, limits[name]) ?? [])
+      .flatMap(([at, { limits }]) => of(`perServer.${shownName(at)}.limits.${name}`, limits[name]) ?? [])
       .sort((one, other) => one.max - other.max)[0];
   return {
     callsPerRun: own('callsPerRun'),
@@ -358,8 +358,6 @@ const limitIn =
   (file: PolicyRules['file']) =>
   (field: string, max: number | undefined): Limit | undefined =>
     max === undefined ? undefined : { max, rule: `${field} in ${file?.path}` };
-
-const displayName = (text: string): string => shownName(text);
 
 /** Part of a server that is shown to a run: a denied tool is as if it were not there. */
 export const allowedPart = (doc: ServerDoc, policy: Policy): ServerDoc => ({

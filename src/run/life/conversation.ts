@@ -91,7 +91,7 @@ export async function converse(
   using codeEnd = new CodeEnd(deadline);
   deadline.start(deadline.pause());
   const handlers = listeners(run, dispatcher, artifacts, codeEnd);
-  sandbox.run(startFrame(run, servers, call?.token), call?.heardBy(handlers) ?? handlers, []);
+  sandbox.run(startFrame(run, servers, call?.token), call?.heardBy(handlers) ?? handlers);
   context.tell({ type: 'started', meter: meterOf(dispatcher, approvals) });
   const end = await (call === undefined
     ? endOf(sandbox, deadline, codeEnd, artifacts)

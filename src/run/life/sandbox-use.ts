@@ -4,7 +4,6 @@
 import { BridgeError } from '../../base/errors.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
 import { waitAtMost, waitForAbort } from '../../base/waiting/unless-aborted.js';
-
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { Artifacts, Settled } from '../artifacts/artifacts.js';
 import type { CodeEnd } from '../outcome/conclude.js';

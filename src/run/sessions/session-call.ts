@@ -5,7 +5,6 @@ import { drawnLetters } from '../../base/crypto.js';
 import { BridgeError } from '../../base/errors.js';
 import type { Deadline } from '../../base/waiting/deadline.js';
 import { waitAtMost, waitForAbort } from '../../base/waiting/unless-aborted.js';
-
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
 import type { Answered, RunHandlers } from '../../sandbox/conversation/turn.js';
 import type { GuestFrame, SessionFacts } from '../../wire/frames.js';

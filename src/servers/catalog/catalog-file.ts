@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from '../../base/files/replace-file.js';
 import { excessOf } from '../../base/json/json-text.js';
 import { isObject } from '../../base/json/records.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
@@ -168,11 +167,6 @@ function asListed({ name, description, inputSchema, outputSchema, needsTask }: S
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...(needsTask ? { execution: { taskSupport: 'required' } } : {}),
   };
-}
-
-/** Throws what the file system says. */
-export function writeCatalogFile(path: string, content: string): void {
-  replaceFile(path, content);
 }
 
 /** Removes what nobody has started for months, and what writers that were killed have left. Never throws. */

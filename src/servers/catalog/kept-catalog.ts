@@ -6,6 +6,7 @@
 import { readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { replaceFile } from '../../base/files/replace-file.js';
 import { isObject } from '../../base/json/records.js';
 import type { Observer } from '../../base/log/events.js';
 import { ownCommand } from '../../base/process/own-command.js';
@@ -22,7 +23,6 @@ import {
   type FirstSeen,
   readCatalogFile,
   sweepCatalog,
-  writeCatalogFile,
 } from './catalog-file.js';
 
 /** A tool that is no longer what it was when it was first seen, and what it was. */
@@ -112,7 +112,7 @@ export class KeptCatalog {
       remedy: remedy && clip(remedy, MAX_REASON_CHARS),
     };
     try {
-      writeCatalogFile(failurePath(this.#pathOf(spec)), JSON.stringify(kept));
+      replaceFile(failurePath(this.#pathOf(spec)), JSON.stringify(kept));
     } catch {
       // The call that needed the server was told.
     }
@@ -154,7 +154,7 @@ export class KeptCatalog {
       const isSame = before !== undefined && catalogFileText(spec.name, before) === content;
       if (isSame && stampOf(path) !== undefined) touch(path);
       else {
-        writeCatalogFile(path, content);
+        replaceFile(path, content);
         this.#entries.delete(path);
       }
       if (!this.#swept) sweepCatalog(this.#folder, Date.now());

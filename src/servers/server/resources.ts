@@ -30,7 +30,7 @@ export const listPrompts = (server: Downstream, signal: AbortSignal): Promise<Li
 
 /** The ReadResourceResult in the server's own characters; E_RESOURCE_FAILED where it gives none. */
 export async function readResource(server: Downstream, uri: string, signal: AbortSignal): Promise<RawJson> {
-  const what = `Resource '${displayName(uri)}' of server '${shownName(server.spec.name)}'`;
+  const what = `Resource '${shownName(uri)}' of server '${shownName(server.spec.name)}'`;
   const question = { what, method: 'resources/read', params: { uri } } as const;
   return give(server, RESOURCES, question, uri, signal);
 }
@@ -42,7 +42,7 @@ export async function getPrompt(
   args: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<RawJson> {
-  const what = `Prompt '${displayName(name)}' of server '${shownName(server.spec.name)}'`;
+  const what = `Prompt '${shownName(name)}' of server '${shownName(server.spec.name)}'`;
   const question = { what, method: 'prompts/get', params: { name, arguments: args } } as const;
   return give(server, PROMPTS, question, name, signal);
 }
@@ -53,7 +53,7 @@ export async function completePrompt(
   { prompt, ...asked }: { readonly prompt: string; readonly argument: object; readonly context?: object },
   signal: AbortSignal,
 ): Promise<object> {
-  const what = `Completion for prompt '${displayName(prompt)}' of server '${shownName(server.spec.name)}'`;
+  const what = `Completion for prompt '${shownName(prompt)}' of server '${shownName(server.spec.name)}'`;
   const params = { ref: { type: 'ref/prompt', name: prompt }, ...asked };
   return server.ask({ what, method: 'completion/complete', params, failure: 'E_PROMPT_FAILED' }, signal);
 }
@@ -107,8 +107,11 @@ function advice({ of, key }: ListingKind, word: string, items: readonly JsonObje
   if (known !== undefined) return of === 'prompts' ? argumentsOf(known) : undefined;
   const names = items.map((item) => String(item[key]));
   const near = findClosest(word, names);
-  if (near !== undefined) return `Did you mean '${displayName(near)}'?`;
-  const some = names.slice(0, MAX_NAMES_SHOWN).map(displayName).join(', ');
+  if (near !== undefined) return `Did you mean '${shownName(near)}'?`;
+  const some = names
+    .slice(0, MAX_NAMES_SHOWN)
+    .map((name) => shownName(name))
+    .join(', ');
   if (of === 'prompts') return `It has: ${some}.`;
   return 'await runtime.list_resources(server) names those that it lists.';
 }
@@ -118,13 +121,10 @@ function argumentsOf(prompt: JsonObject): string | undefined {
   if (!Array.isArray(args) || args.length === 0) return undefined;
   const names = args.slice(0, MAX_NAMES_SHOWN).map((argument) => {
     const { name, required } = Object(argument);
-    return `${displayName(String(name))}${required === true ? '' : ' (optional)'}`;
+    return `${shownName(String(name))}${required === true ? '' : ' (optional)'}`;
   });
   return `Its arguments: ${names.join(', ')}.`;
 }
-
-/** A stranger's word in a sentence of ours. */
-const displayName = (word: string): string => shownName(word);
 
 // Items that one server lists of a kind, resources, their templates or prompts: all pages, read with tolerance and within
 // limits. An item needs the one member by which it is asked for, and keeps whatever else fits.

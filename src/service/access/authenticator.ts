@@ -344,14 +344,14 @@ export class TokenBook {
   }
 
   /** Whether there is a token that lets somebody in. Throws E_STATE where the file cannot be used. */
-  hasUsable(nowMs = Date.now()): boolean {
-    return this.#current().some(({ record }) => !isExpired(record, nowMs));
+  hasUsable(): boolean {
+    return this.#current().some(({ record }) => !isExpired(record, Date.now()));
   }
 
   /** Whether this principal has a token that lets them in. Throws E_STATE where the file cannot be used. */
-  isHeldBy(principal: string, nowMs = Date.now()): boolean {
+  isHeldBy(principal: string): boolean {
     return this.#current().some(
-      ({ record }) => principalIdOf(record) === principal && !isExpired(record, nowMs),
+      ({ record }) => principalIdOf(record) === principal && !isExpired(record, Date.now()),
     );
   }
 

@@ -105,8 +105,8 @@ export function rotatedRecord(
   { previous: _, expiresAtMs: before, ...record }: TokenRecord,
   text: string,
   { graceMs, expiresAtMs }: { readonly graceMs: number; readonly expiresAtMs: number | undefined },
-  nowMs = Date.now(),
 ): TokenRecord {
+  const nowMs = Date.now();
   const untilMs = Math.min(nowMs + graceMs, before ?? Number.POSITIVE_INFINITY);
   return {
     ...record,

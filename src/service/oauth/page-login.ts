@@ -14,7 +14,7 @@ import { IssuerKeys, metadataOf } from './issuer-keys.js';
 import { LEEWAY_SECONDS, signedBy } from './signed-token.js';
 
 /** A person has so long to log in at the issuer. */
-export const LOGIN_MINUTES = 10;
+const LOGIN_MINUTES = 10;
 const LOGIN_MS = LOGIN_MINUTES * 60_000;
 const TIMEOUT_MS = 10_000;
 const MAX_REASON_CHARS = 300;
@@ -23,10 +23,10 @@ const endpoints = z.object({ authorization_endpoint: z.string(), token_endpoint:
 const granted = z.object({ id_token: z.string() });
 
 /** Somebody who has logged in; `principal` is the one that access tokens of the issuer name too. */
-export type LoggedIn = { readonly principal: string; readonly isAdmin: boolean };
+type LoggedIn = { readonly principal: string; readonly isAdmin: boolean };
 
 /** A login that came to nothing; the message is a sentence for the person. */
-export class LoginRefusal extends Error {}
+class LoginRefusal extends Error {}
 
 export class PageLogin {
   readonly #issuer: string;

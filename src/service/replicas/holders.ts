@@ -13,14 +13,14 @@ export type AskCluster = (
 ) => Promise<any>;
 
 /** A pod among replicas, as the cluster tells it of itself. */
-export type ReplicaPlace = {
+type ReplicaPlace = {
   readonly namespace: string;
   readonly pod: string;
   readonly uid: string;
   readonly address: string;
 };
 
-export type Holder = {
+type Holder = {
   readonly address: string;
   /** Whether it is this replica. */
   readonly isOwn: boolean;

@@ -9,7 +9,7 @@ import type { SettingValues } from './variables.js';
 export type OtelValues = SettingValues['otel'];
 
 /** Where one kind of data is sent. */
-export type OtlpTarget = {
+type OtlpTarget = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;

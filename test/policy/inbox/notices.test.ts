@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/log/events.js';
 import type { ApprovalAnswer, Inbox } from '../../../src/policy/approvals/question.js';
-import { withNotices } from '../../../src/policy/inbox/notices.js';
+import { withNotices } from '../../../src/policy/inbox/inbox.js';
 import { desktopCommand, sessionBus } from '../../../src/policy/inbox/notifiers.js';
 import { hostFacts } from '../../../src/settings/files/host-facts.js';
 import { pause, until } from '../../support/time.js';
