@@ -65,8 +65,8 @@ export class CallLimits {
     const all = this.#ofRun + 1;
     const own = (this.#ofServers.get(server) ?? 0) + 1;
     const few = 'Make fewer calls in one run, or split the work over several.';
-    keepTo(policy.runLimits.callsPerRun, 'callsPerRun', all, 'calls in one run', few);
-    const what = `calls of server '${shownName(server)}' in one run`;
+    keepTo(policy.runLimits.callsPerRun, 'callsPerRun', all, () => 'calls in one run', few);
+    const what = () => `calls of server '${shownName(server)}' in one run`;
     keepTo(policy.serverLimits(server).callsPerRun, 'callsPerRun', own, what, few);
     this.#ofRun = all;
     this.#ofServers.set(server, own);
@@ -82,7 +82,7 @@ export class CallLimits {
     keepToBytes(
       bytesPerCall,
       argumentsText,
-      `for the arguments of '${shownName(name)}' of server '${shownName(server)}'`,
+      () => `for the arguments of '${shownName(name)}' of server '${shownName(server)}'`,
     );
     this.count(server);
   }
@@ -95,13 +95,13 @@ export class CallLimits {
   ): Promise<RawJson> {
     const { policy, turn, stopClock } = this.#parts;
     const { bytesPerCall, secondsPerCall, callsInFlight } = policy().serverLimits(server);
-    const what = `'${shownName(name)}' of server '${shownName(server)}'`;
+    const what = () => `'${shownName(name)}' of server '${shownName(server)}'`;
     using _turn = await turn({ server, max: callsInFlight.max }, signal);
     signal.throwIfAborted();
     const answer = await withinSeconds(secondsPerCall, what, signal, stopClock, ask);
     // A list was put together here; its text goes on from here too.
     const result = answer instanceof RawJson ? answer : new RawJson(stringify(answer ?? null));
-    keepToBytes(bytesPerCall, result.text, `for the result of ${what}`);
+    keepToBytes(bytesPerCall, result.text, () => `for the result of ${what()}`);
     return result;
   }
 }
@@ -109,16 +109,22 @@ export class CallLimits {
 // Limits of calls, and the error that each of them ends in: it names the limit, what was got, and who has set it. Whatever
 // a call is about, a tool or a resource, it is held to them here.
 
-/** Throws E_LIMIT where `got` is more than the limit. `what` follows the number, such as `calls in one run`. */
-function keepTo(limit: Limit | undefined, name: string, got: number, what: string, remedy: string): void {
-  if (limit !== undefined && got > limit.max) throw limitError(limit, name, `${got} ${what}`, remedy);
+/** Throws E_LIMIT where `got` is more than the limit. `what` gives what follows the number, such as `calls in one run`. */
+function keepTo(
+  limit: Limit | undefined,
+  name: string,
+  got: number,
+  what: () => string,
+  remedy: string,
+): void {
+  if (limit !== undefined && got > limit.max) throw limitError(limit, name, `${got} ${what()}`, remedy);
 }
 
 /** Throws E_LIMIT where `text` has more bytes than bytesPerCall. */
-function keepToBytes(limit: Limit | undefined, text: string, what: string): void {
+function keepToBytes(limit: Limit | undefined, text: string, what: () => string): void {
   if (limit === undefined) return;
   const bytes = Buffer.byteLength(text);
-  keepTo(limit, 'bytesPerCall', bytes, `bytes ${what}`, 'Ask for less, or pass less, in one call.');
+  keepTo(limit, 'bytesPerCall', bytes, () => `bytes ${what()}`, 'Ask for less, or pass less, in one call.');
 }
 
 /**
@@ -127,7 +133,7 @@ function keepToBytes(limit: Limit | undefined, text: string, what: string): void
  */
 async function withinSeconds<T>(
   limit: Limit | undefined,
-  what: string,
+  what: () => string,
   signal: AbortSignal,
   stopClock: StopClock,
   work: (signal: AbortSignal, stopClock: StopClock) => T,
@@ -151,7 +157,7 @@ async function withinSeconds<T>(
   } catch (thrown) {
     if (deadline.cause !== 'timeout') throw thrown;
     const seconds = ((performance.now() - startedAt - stoodMs) / 1000).toFixed(1);
-    const got = `${seconds} s without an answer from ${what}`;
+    const got = `${seconds} s without an answer from ${what()}`;
     throw limitError(limit, 'secondsPerCall', got, 'Ask it for less at a time.');
   }
 }

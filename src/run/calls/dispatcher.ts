@@ -23,8 +23,7 @@ type Label = {
   readonly id: number;
   readonly server: string | null;
   readonly tool: string | null;
-  /** Who answers it, for people. */
-  readonly awaited: string;
+  readonly method: string;
 };
 /** A refusal quotes what it refuses; hostile code could have its own megabytes sent back to it. */
 const MAX_MESSAGE_CHARS = 8_000;
@@ -66,7 +65,8 @@ export class Dispatcher implements Disposable {
   get waitingFor(): string {
     const counts = new Map<string, number>();
     for (const { label } of this.#pending.values()) {
-      counts.set(label.awaited, (counts.get(label.awaited) ?? 0) + 1);
+      const awaited = awaitedName(label);
+      counts.set(awaited, (counts.get(awaited) ?? 0) + 1);
     }
     const names = [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count})`));
     const shown = names.slice(0, MAX_NAMES_SHOWN);
@@ -81,8 +81,8 @@ export class Dispatcher implements Disposable {
 
   /** Takes a call; its answer is sent when it is there. `text` is the frame's own line, which is ASCII. */
   accept(frame: CallFrame, text: string): void {
-    const [server, tool] = [nameIn(frame, 'server'), nameIn(frame, 'tool')];
-    const label: Label = { id: frame.id, server, tool, awaited: awaitedName(frame.method, server, tool) };
+    const { id, method } = frame;
+    const label: Label = { id, server: nameIn(frame, 'server'), tool: nameIn(frame, 'tool'), method };
     const obstacle = this.#obstacle(label.id, text.length);
     if (obstacle !== undefined) return this.#refuse(label, obstacle);
     const call = callFrom(frame, text);
@@ -177,7 +177,8 @@ function nameIn({ params }: CallFrame, key: 'server' | 'tool'): string | null {
   return typeof name === 'string' ? keptName(name) : null;
 }
 
-function awaitedName(method: string, server: string | null, tool: string | null): string {
+/** Who answers it, for people. */
+function awaitedName({ method, server, tool }: Label): string {
   if (tool !== null) return shownTool(server ?? '', tool);
   const [kind] = method.split('.', 1);
   return kind === 'resources' || kind === 'prompts' ? `${kind} of ${shownName(server ?? '')}` : 'the bridge';
