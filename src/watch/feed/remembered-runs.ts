@@ -32,6 +32,8 @@ type Remembered = {
   readonly underWay: Map<number, SeenCall>;
   code?: string;
   output?: Omit<Extract<BridgeEvent, { type: 'run.output' }>, 'type' | 'run' | 'principal' | 'request'>;
+  /** Memory of both, counted once: each run that ends has those of all others added up. */
+  bytes: number;
   endedAtMs?: number;
 };
 
@@ -110,6 +112,7 @@ export class RememberedRuns {
       calls: [],
       underWay: new Map(),
       ...(code === undefined ? {} : { code }),
+      bytes: bytesOf([code]),
     });
     this.#tell({ is: 'run', run: seen });
   }
@@ -170,6 +173,13 @@ export class RememberedRuns {
     const known = this.#runs.get(run);
     if (known?.code === undefined) return;
     known.output = output;
+    const { stdout, stderr, result, error, files = [], texts = [], pictures = [] } = output;
+    known.bytes = bytesOf([
+      ...[known.code, stdout, stderr, result, error],
+      ...files,
+      ...texts.map(({ text }) => text),
+      ...pictures.map(({ data }) => data),
+    ]);
     this.#forget();
   }
 
@@ -189,7 +199,7 @@ export class RememberedRuns {
       failedCalls: 0,
       isRecorded: false,
     };
-    this.#runs.set(run, { seen, redact, calls: [], underWay: new Map(), endedAtMs: Date.now() });
+    this.#runs.set(run, { seen, redact, calls: [], underWay: new Map(), bytes: 0, endedAtMs: Date.now() });
     this.#tell({ is: 'run', run: seen });
     this.#forget();
   }
@@ -202,7 +212,7 @@ export class RememberedRuns {
     let left = bytes;
     for (const one of [...this.#runs.values()].reverse()) {
       if (one.code === undefined) continue;
-      left -= bytesOf(one);
+      left -= one.bytes;
       const isOld = one.endedAtMs !== undefined && Date.now() - one.endedAtMs > seconds * 1_000;
       if (left >= 0 && !isOld) continue;
       delete one.code;
@@ -225,18 +235,8 @@ function reasonOf(
   return { kind: clip(kind, MAX_NAME_CHARS), message: clip(first, MAX_REASON_CHARS) };
 }
 
-const bytesOf = ({ code = '', output }: Remembered): number =>
-  BYTES_OF_CHARACTER *
-  [
-    code,
-    output?.stdout,
-    output?.stderr,
-    output?.result,
-    output?.error,
-    ...(output?.files ?? []),
-    ...(output?.texts ?? []).map(({ text }) => text),
-    ...(output?.pictures ?? []).map(({ data }) => data),
-  ].reduce((sum, text = '') => sum + text.length, 0);
+const bytesOf = (texts: readonly (string | undefined)[]): number =>
+  BYTES_OF_CHARACTER * texts.reduce((sum, text = '') => sum + text.length, 0);
 
 /** Parts of a call that are told when it begins and when it has ended. */
 const seenCall = (
