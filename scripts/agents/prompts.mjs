@@ -4,17 +4,12 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { REVIEW } from '../../test/fixtures/fruit-prompts.mjs';
 import { MAIN } from '../bench/stage.mjs';
 import { run } from './install.mjs';
 import { Session } from './session.mjs';
 
 const SERVER = fileURLToPath(new URL('../../test/fixtures/prompting-server.mjs', import.meta.url));
-const REVIEW = {
-  name: 'review',
-  title: 'Review it',
-  description: 'Reviews a fruit.',
-  arguments: [{ name: 'fruit', description: 'Which one.', required: true }],
-};
 /** What the server writes; its quotation marks are escaped once more in the text of a request. */
 const WRITTEN = /review with \{\\*"fruit\\*":\\*"apple\\*"\}/;
 
