@@ -46,7 +46,9 @@ const options = () =>
       shared: { says: 'only side by side, with one bridge for all of them' },
       long: { says: 'only runs that take longer than a host waits; a quarter of an hour' },
       approvals: { says: 'only calls that wait for a person, in hosts that can and cannot ask' },
-      prompts: { says: 'only a prompt of a moved server, used as a person types it; starts no container' },
+      prompts: {
+        says: 'only a prompt of a moved server, in the menu of a host and without a screen; starts no container',
+      },
       sessions: { says: 'only calls of run_python that share a session; a minute for all hosts' },
       'first-hour': {
         says: `only a first hour, from setup to uninstall --all, and the home after it; of ${Object.keys(NEWCOMERS).join(' and ')}`,

@@ -17,7 +17,7 @@ const NAMES = [...Object.keys(CLIENTS), 'inspector'];
 const { only, over, json, publish } = takeOptions({
   command: 'npm run test:clients --',
   about:
-    'Has clients of MCP that others have written list and call what the built bridge offers, be asked, and be told of\nprogress. Starts no container: the call goes to a server behind the bridge. The Inspector comes from npm.',
+    'Has clients of MCP that others have written list and call what the built bridge offers, be asked, be told of\nprogress, and use a prompt. Starts no container: the call goes to a server behind the bridge. The Inspector comes from npm.',
   options: {
     only: { value: 'NAME,NAME', says: 'only these clients', among: NAMES },
     over: { value: 'WAY,WAY', says: 'only over these transports', among: WAYS },

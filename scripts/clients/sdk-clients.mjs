@@ -8,10 +8,12 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { ROOT } from '../bench/stage.mjs';
+import { pause, ROOT } from '../bench/stage.mjs';
+import { isWholeMenu, isWritten, OFFERED, PROMPT } from './ways.mjs';
 
 const ABOUT = { name: 'trial', version: '1.0.0' };
 const CALL_MS = 60_000;
+const PROMPTS_WITHIN_MS = 30_000;
 const MODERN = '2026-07-28';
 const OLD = '2025-11-25';
 
@@ -44,6 +46,21 @@ function clientOf({ isOld, mode }, answer) {
   return client;
 }
 
+/** What the client is told of the prompts, of the values for an argument, and as the prompt itself. */
+async function usePrompt(/** @type {any} */ client) {
+  const { name, argument, args } = PROMPT;
+  // A server's prompts are read behind its start.
+  const until = performance.now() + PROMPTS_WITHIN_MS;
+  let { prompts } = await client.listPrompts();
+  while (prompts.length === 0 && performance.now() < until) {
+    await pause(100);
+    ({ prompts } = await client.listPrompts());
+  }
+  const { completion } = await client.complete({ ref: { type: 'ref/prompt', name }, argument });
+  const { messages } = await client.getPrompt({ name, arguments: args });
+  return { prompts, completion, messages };
+}
+
 /** Findings [{ what, saw, held }] of the client `name` on a way (ways.mjs). */
 export async function trySdkClient(name, { command, args, env, url, headers }) {
   const kind = CLIENTS[name];
@@ -67,7 +84,7 @@ export async function trySdkClient(name, { command, args, env, url, headers }) {
     const agreed = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion ?? OLD;
     find('revision', agreed, agreed === kind.speaks);
     const tools = (await client.listTools()).tools.map((tool) => tool.name);
-    find('tools', tools, tools.join() === 'execute');
+    find('tools', tools, tools.join() === OFFERED.join());
     const { resources } = await client.listResources();
     const { contents } = await client.readResource({ uri: resources[0].uri });
     find('resource', resources[0].uri, contents[0].text.length > 0);
@@ -81,6 +98,10 @@ export async function trySdkClient(name, { command, args, env, url, headers }) {
     await call({ command: 'steps', args: ['2'] }, { onprogress });
     const grows = steps.every((step, index) => index === 0 || step > steps[index - 1]);
     find('progress', steps.join(', '), steps.length > 0 && grows);
+    const { prompts, completion, messages } = await usePrompt(client);
+    find('prompts', prompts.map((one) => one.name).join(), isWholeMenu(prompts));
+    find('completion', completion.values, completion.values.join() === PROMPT.completed);
+    find('prompt', messages.map(({ content }) => content.text).join('\n'), isWritten(messages));
     return findings;
   } finally {
     await client.close();

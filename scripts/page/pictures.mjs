@@ -31,8 +31,11 @@ try {
       const page = await stage.open(view, { viewport: SIZE, colorScheme });
       await shows(page, words);
       if (view === 'bridges') await page.click('summary');
+      // A run is shown whole, with its files at the end.
+      const isOne = view.includes('/');
+      if (isOne) await shows(page, 'issues.csv');
       const name = `${view.replace(/\/.*/, '-one')}-${colorScheme}.png`;
-      await page.screenshot({ path: join(ROOT, FOLDER, name) });
+      await page.screenshot({ path: join(ROOT, FOLDER, name), fullPage: isOne });
       await page.close();
     }
   await stage.close();

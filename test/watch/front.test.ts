@@ -1,5 +1,7 @@
 // The page over HTTP, as a browser and as an attacker asks for it: who may see it, and which forms count.
 
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Decision, Question } from '../../src/policy/approvals/question.js';
 import type { RunLine } from '../../src/run/audit/audit-line.js';
@@ -9,6 +11,7 @@ import { SeenBridges } from '../../src/watch/gather/bridges.js';
 import { History } from '../../src/watch/gather/history.js';
 import { newStateDir, question, withArguments } from '../policy/inbox/questions.js';
 import { ask, type Sent } from '../support/browser-request.js';
+import { until } from '../support/time.js';
 
 const RAN = {
   ...{ kind: 'run', run: 'r-1', at: new Date().toISOString(), client: 'agent 1', servers: [] },
@@ -123,6 +126,22 @@ describe('who may see it', () => {
     expect((await ask(link, { headers: { cookie: `${cookie}x` } })).status).toBe(403);
   });
 
+  it('a link that a person opened leads on by itself, and one in another web page by a document, which brings the cookie', async () => {
+    const { front } = await opened();
+    const from = (site: string) => ({ 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' });
+    const own = await ask(front.newLink(), { headers: from('none') });
+    const [cookie = ''] = own.headers['set-cookie'] as string[];
+    expect(own).toMatchObject({ status: 303, body: '' });
+    expect(cookie).toContain(`; Path=${own.headers['location']}; HttpOnly; SameSite=Strict`);
+    const page = new URL(String(own.headers['location']), front.newLink());
+    expect(
+      (await ask(page, { headers: { cookie: cookie.split(';')[0] ?? '', ...from('none') } })).status,
+    ).toBe(200);
+    const strange = await ask(front.newLink(), { headers: from('cross-site') });
+    expect(strange).toMatchObject({ status: 200, body: expect.stringContaining('http-equiv="refresh"') });
+    expect(strange.headers['location']).toBeUndefined();
+  });
+
   it.each([...VIEWS, 'run?run=x', 'files?run=r-1', 'file?run=r-1&name=out/a.html', 'events'])(
     'without the cookie nobody gets /%s, whatever else they show',
     async (name) => {
@@ -143,6 +162,25 @@ describe('who may see it', () => {
     for (const name of VIEWS) expect((await see(name)).status, name).toBe(200);
     expect((await see('run?run=x')).status).toBe(404);
     expect((await see('../open/x')).status).toBe(403);
+  });
+
+  it('a page that is opened beside another one is told of everything, as its first data may be older than its stream', async () => {
+    const { address, cookie, front } = await opened();
+    const listen = async () => {
+      const asked = request(new URL('events', address), { agent: false, headers: { cookie } }).end();
+      onTestFinished(() => void asked.destroy());
+      const [stream] = await once(asked, 'response');
+      let heard = '';
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        heard += text;
+      });
+      return () => heard;
+    };
+    for (let at = 0; at < 2; at++) {
+      const heard = await listen();
+      front.look();
+      await until(() => heard().includes('data: ["questions","sessions","runs","bridges","now"]'), 'all');
+    }
   });
 
   it('a name that was rebound, another web page and a strange method are refused', async () => {

@@ -208,7 +208,9 @@ export class WatchFront implements Disposable {
     if (name === 'page.js') return send(response, 'text/javascript', file('page.js'));
     if (name === 'page.css') return send(response, 'text/css', file('page.css'));
     if (name === 'events') {
-      if (!view.live.add(response, HEADERS)) say(response, 503, 'Too many pages are open.');
+      if (!view.live.add(response, HEADERS)) return say(response, 503, 'Too many pages are open.');
+      // Its first data are older than its stream: the next look tells of everything.
+      view.seen = undefined;
       return;
     }
     if (name === 'plain') return this.#sendPlain(response, 200, view);
@@ -297,9 +299,12 @@ export class WatchFront implements Disposable {
     if (method !== 'GET') return say(response, 405, 'Open the link in a browser.', { allow: 'GET' });
     const visit = this.#keys.openedBy(secret, headers.cookie);
     if (visit === undefined) return say(response, 403, this.#options.closed);
-    // Not a redirect: where the link stood in another web page, browsers would not send the cookie with it.
+    const location = `${this.#prefix}/${visit.place}/`;
     response.setHeader('set-cookie', cookiesOf(visit, this.#prefix, origin.startsWith('https:')));
-    send(response, 'text/html', opening(`${this.#prefix}/${visit.place}/`));
+    // A redirect saves a document, but where the link stood in another web page, browsers would not send the cookie with it.
+    if (headers['sec-fetch-site'] !== 'none') return send(response, 'text/html', opening(location));
+    response.writeHead(303, { ...HEADERS, location });
+    response.end();
   }
 
   /** The data of one view; undefined where there is no such view, or no such run. */
@@ -497,6 +502,7 @@ const shell = (views: readonly ViewName[]): string => `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>mcp-sandbox-bridge</title>
 <link rel="icon" href="data:,">
+<link rel="preload" href="now" as="fetch" crossorigin>
 <link rel="stylesheet" href="page.css">
 <script src="page.js" defer></script>
 <noscript><meta http-equiv="refresh" content="0; url=plain"></noscript>

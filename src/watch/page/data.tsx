@@ -1,6 +1,6 @@
 // What the page has from its program: data of a view, asked for again when the program says that it has changed, and forms.
 
-import { useEffect, useReducer, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useReducer, useState } from 'preact/hooks';
 import type { Changed } from '../front/shown.js';
 
 type Topic = Changed[number];
@@ -49,7 +49,8 @@ export function useData<T>(
   const [state, setState] = useState<{ path: string; data: T | undefined; isMissing: boolean }>();
   const [asked, ask] = useReducer((count: number) => count + 1, 0);
   const key = topics.join();
-  useEffect(() => {
+  // Data are asked for at once, and not when the page without them has been drawn.
+  useLayoutEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const listener = (changed: Changed | 'all') => {
       if (changed !== 'all' && !changed.some((one) => key.split(',').includes(one))) return;
@@ -65,7 +66,7 @@ export function useData<T>(
     };
   }, [key, atMostEveryMs]);
   // Each `asked` asks once more.
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ends = new AbortController();
     void (async () => {
       try {
