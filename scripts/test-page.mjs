@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import pc from 'picocolors';
 import { ROOT } from './bench/stage.mjs';
 import { takeOptions } from './options.mjs';
-import { browserHere, installBrowser, startBrowser } from './page/browser.mjs';
+import { BROWSER_PACKAGE, browserHere, installPackages, startBrowser } from './page/browser.mjs';
 import { CHECKS, REBOUND } from './page/checks.mjs';
 
 const {
@@ -23,7 +23,9 @@ const {
     "Opens the page of a bridge's questions and that of `ui` in a Chromium of this machine, with runs and questions of its own. Needs no\nengine and no network; without a browser it says so and exits with 3.",
   options: {
     browser: { value: 'PATH', says: 'this Chromium or Chrome, instead of the one on PATH' },
-    install: { says: "install Debian's Chromium first where there is none; takes root" },
+    install: {
+      says: "install Debian's Chromium first where there is none, and what the checks of the desktop take; takes root",
+    },
     only: { value: 'WORDS', says: 'only the checks that have these words in their title' },
     shots: { value: 'FOLDER', says: 'write pictures of the page there' },
   },
@@ -37,8 +39,11 @@ const builtFile = (file) => join(ROOT, 'dist', file);
 if (!existsSync(builtFile('policy/inbox/inbox.js')))
   leave(3, 'The bridge is not built. Run `npm run build`.');
 if (named !== undefined && !existsSync(named)) leave(2, `--browser: there is no '${named}'. See --help.`);
-if (named === undefined && browserHere() === undefined && install) {
-  const why = installBrowser();
+const { DESKTOP_CHECKS, desktopMissing } = await import('./page/desktop-checks.mjs');
+if (install) {
+  const missing = named === undefined && browserHere() === undefined ? [BROWSER_PACKAGE] : [];
+  missing.push(...desktopMissing());
+  const why = missing.length === 0 ? undefined : installPackages(missing);
   if (why !== undefined) leave(3, why);
 }
 const executable = named ?? browserHere();
@@ -112,6 +117,7 @@ function stageOf(browser) {
 
 const { watchStage } = await import('./page/watch-stage.mjs');
 const { WATCH_CHECKS } = await import('./page/watch-checks.mjs');
+const { LOGIN_CHECKS, openProvider } = await import('./page/login-checks.mjs');
 const { SERVICE_CHECKS } = await import('./page/service-checks.mjs');
 const browser = await startBrowser(executable, [REBOUND]);
 const ofApprovals = /** @type {[string, (stage: object) => Promise<void>][]} */ (CHECKS).map(
@@ -127,10 +133,36 @@ const ofService = SERVICE_CHECKS.map(({ what, check }) => ({
   check,
   stageFor: () => watchStage(browser, { shots, isService: true }),
 }));
-const wanted = [...ofApprovals, ...ofUi, ...ofService].filter(
-  ({ what }) => only === undefined || what.includes(only),
-);
+const ofLogin = LOGIN_CHECKS.map(({ what, check }) => ({
+  what: `login: ${what}`,
+  check: (stage) => check(stage, stage.provider),
+  async stageFor() {
+    const provider = await openProvider();
+    const stage = await watchStage(browser, { shots, isService: true, env: provider.env });
+    const closeStage = stage.close;
+    return Object.assign(stage, {
+      provider,
+      async close() {
+        await closeStage();
+        provider.close();
+      },
+    });
+  },
+}));
+// A stage of the bus alone: no browser is opened.
+const ofDesktop = DESKTOP_CHECKS.map(({ what, check }) => ({
+  what: `desktop: ${what}`,
+  check,
+  stageFor: async () => ({ complaints: [], close: async () => {} }),
+}));
+const isWanted = ({ what }) => only === undefined || what.includes(only);
+const missing = ofDesktop.some(isWanted) ? desktopMissing() : [];
+const passedOver = `passed over: checks of the desktop, for want of ${missing.join(', ')}; --install`;
+const all = [...ofApprovals, ...ofUi, ...ofService, ...ofLogin, ...(missing.length > 0 ? [] : ofDesktop)];
+const wanted = all.filter(isWanted);
+if (wanted.length === 0 && missing.length > 0) leave(3, passedOver);
 if (wanted.length === 0) leave(2, `--only: no check has '${only}' in its title. See --help.`);
+if (missing.length > 0) console.log(pc.dim(passedOver));
 console.log(pc.dim(`${executable} ${browser.version()}`));
 try {
   for (const { what, check, stageFor } of wanted) {

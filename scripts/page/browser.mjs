@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
-const DEBIAN_PACKAGE = 'chromium';
+export const BROWSER_PACKAGE = 'chromium';
 
 /** Absolute path of a Chromium or Chrome; undefined where there is none on PATH. */
 export function browserHere() {
@@ -17,12 +17,12 @@ export function browserHere() {
   );
 }
 
-/** Installs Debian's; says why not where that is not possible. */
-export function installBrowser() {
+/** Installs these packages of Debian's; says why not where that is not possible. */
+export function installPackages(/** @type {readonly string[]} */ names) {
   if (process.getuid?.() !== 0) return '--install takes root.';
   if (spawnSync('apt-get', ['--version']).error !== undefined)
     return '--install knows apt-get alone, which is not here.';
-  execFileSync('apt-get', ['install', '-y', '--no-install-recommends', DEBIAN_PACKAGE], {
+  execFileSync('apt-get', ['install', '-y', '--no-install-recommends', ...names], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   });

@@ -27,8 +27,8 @@ const MAIN = join(ROOT, 'dist/cli/main.js');
 /** Those that have a token of the bridge over HTTP. */
 export const PRINCIPALS = ['ann', 'ben'];
 
-/** Environment of a bridge over HTTP that starts no sandbox: its one server is the command server of this package. */
-function serviceIn(/** @type {string} */ stateDir) {
+/** Environment of a bridge that starts no sandbox: its one server is the command server of this package. */
+export function serviceIn(/** @type {string} */ stateDir) {
   const config = join(stateDir, 'servers.json');
   writeFileSync(
     config,

@@ -128,6 +128,34 @@ describe('the page of a bridge over HTTP', () => {
   });
 });
 
+it('whoever logs out by the form of their own page is let in by no cookie any more, and others stay', async () => {
+  const bridge = instances.start(['serve', '--http', '127.0.0.1:0']);
+  await bridge.url();
+  const [leaver, other] = [await visit(linkFor()), await visit(linkFor())];
+  const leave = async ({ see, address, cookie }: typeof leaver, page = see('')) =>
+    await ask(new URL('leave', address), {
+      method: 'POST',
+      headers: { cookie, origin: address.origin, 'content-type': 'application/x-www-form-urlencoded' },
+      body: `token=${/ data-leave="([\w-]+)"/.exec((await page).body)?.[1]}`,
+    });
+  expect((await leave(leaver, other.see(''))).status).toBe(403);
+  expect((await leaver.see('runs')).status).toBe(200);
+  // The page without JavaScript has the same form.
+  const [, token = ''] = / data-leave="([\w-]+)"/.exec((await leaver.see('')).body) ?? [];
+  expect((await leaver.see('plain')).body).toContain(
+    `<form method="post" action="leave"><input type="hidden" name="token" value="${token}">`,
+  );
+  const { status, body, headers } = await leave(leaver);
+  expect([status, body]).toEqual([200, expect.stringContaining('You are logged out')]);
+  for (const cookie of headers['set-cookie'] as string[])
+    expect(cookie).toMatch(
+      /^mcp-sandbox-bridge-page=; Path=\/ui\/[^;]+; HttpOnly; SameSite=Strict; Max-Age=0$/,
+    );
+  for (const path of ['', 'runs', 'events', 'plain']) expect((await leaver.see(path)).status, path).toBe(403);
+  expect((await ask(leaver.link, { headers: { cookie: leaver.cookie } })).status).toBe(403);
+  expect((await other.see('runs')).status).toBe(200);
+});
+
 it('ui --service says what is missing where no bridge serves, and where the principal is none', () => {
   expect(() => linkFor()).toThrow();
   expect(() => linkFor('http://127.0.0.1:1', '--principal', 'nobody')).toThrow();

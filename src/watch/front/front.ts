@@ -203,8 +203,10 @@ export class WatchFront implements Disposable {
     const visit = isOurs ? this.#keys.visitAt(place, request.headers.cookie) : undefined;
     if (visit === undefined || !this.#mayGoOn(visit)) return say(response, 403, closed);
     const view = this.#viewOf(visit);
+    if (request.method === 'POST' && name === 'leave')
+      return await this.#leave(request, response, view, origin.startsWith('https:'));
     if (request.method === 'POST') return await this.#act(request, response, name, view);
-    if (name === '') return send(response, 'text/html', shell(view.sources.views));
+    if (name === '') return send(response, 'text/html', shell(view.sources.views, this.#leaveTokenOf(visit)));
     if (name === 'page.js') return send(response, 'text/javascript', file('page.js'));
     if (name === 'page.css') return send(response, 'text/css', file('page.css'));
     if (name === 'events') {
@@ -224,7 +226,8 @@ export class WatchFront implements Disposable {
     const { said } = view;
     view.said = undefined;
     const open = this.#shownQuestions(view);
-    const text = plainPage({ open, ended: view.sources.ended().map(shownEnd), notice: said });
+    const ended = view.sources.ended().map(shownEnd);
+    const text = plainPage({ open, ended, notice: said, leaveToken: this.#leaveTokenOf(view.visit) });
     send(response, 'text/html', text, status);
   }
 
@@ -344,6 +347,34 @@ export class WatchFront implements Disposable {
     return { ...found, recorded } satisfies ShownRun;
   }
 
+  /** Token of the form that ends a visit; undefined where the page ends by itself, with the command that shows it. */
+  #leaveTokenOf(visit: Visit): string | undefined {
+    return this.#options.keepsMs === undefined ? undefined : this.#keys.tokenOf(visit, 'leave');
+  }
+
+  /** Ends the visit in all windows of its browser. */
+  async #leave(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { visit }: Watched,
+    isSecure: boolean,
+  ): Promise<void> {
+    const token = onlyValue((await formFields(request)) ?? new URLSearchParams(), 'token') ?? '';
+    if (!this.#keys.isTokenOf(token, visit, 'leave'))
+      return say(response, 403, 'Nothing was done: this form does not belong to the page.', {
+        connection: 'close',
+      });
+    this.#keys.end(visit);
+    this.look();
+    // The browser forgets them.
+    const over = cookiesOf({ ...visit, cookie: '' }, this.#prefix, isSecure);
+    response.setHeader(
+      'set-cookie',
+      over.map((cookie) => `${cookie}; Max-Age=0`),
+    );
+    say(response, 200, LEFT);
+  }
+
   async #act(request: IncomingMessage, response: ServerResponse, name: string, view: Watched): Promise<void> {
     const fields = await formFields(request);
     if (fields === undefined)
@@ -441,6 +472,8 @@ class LiveStreams implements Disposable {
 type Form = { readonly id: string; readonly token: string; readonly fields: URLSearchParams };
 type FormEnd = { readonly status: number; readonly says: string };
 
+const LEFT =
+  'You are logged out here. If you had logged in at an issuer, it may still know this browser: log out there, too, where others use it.';
 const FILE_GONE =
   'This file is not kept any more. Files of runs are kept for a time, and the oldest make room for new ones (MCP_BRIDGE_KEEP_SECONDS, MCP_BRIDGE_KEEP_MB).';
 const TOO_LATE = 'Your answer came too late, and changes nothing.';
@@ -495,8 +528,8 @@ const opening = (place: string): string => `<!doctype html>
 `;
 
 /** The document, in which there is nothing yet. */
-const shell = (views: readonly ViewName[]): string => `<!doctype html>
-<html lang="en" data-views="${views.join(' ')}">
+const shell = (views: readonly ViewName[], leaveToken: string | undefined): string => `<!doctype html>
+<html lang="en" data-views="${views.join(' ')}"${leaveToken === undefined ? '' : ` data-leave="${leaveToken}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

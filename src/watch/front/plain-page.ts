@@ -33,15 +33,20 @@ function markup(value: Value): string {
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);
 const NOTHING = new Html('');
 
-/** The document with all open questions, and those that ended lately. `notice` is what has just become of an answer. */
+/**
+ * The document with all open questions, and those that ended lately. `notice` is what has just become of an answer; with `leaveToken` there is
+ * a button that logs out.
+ */
 export function plainPage({
   open,
   ended,
   notice,
+  leaveToken,
 }: {
   readonly open: readonly ShownQuestion[];
   readonly ended: readonly ShownEnd[];
   readonly notice: { readonly says: string; readonly isDone: boolean } | undefined;
+  readonly leaveToken?: string | undefined;
 }): string {
   const { text } = html`<!doctype html>
 <html lang="en">
@@ -57,12 +62,16 @@ export function plainPage({
 <h1>${headingOf(open.length)}</h1>
 <p role="status" class="${notice?.isDone === false ? 'told not' : 'told'}">${notice?.says ?? ''}</p>
 ${open.map(questionHtml)}${ended.map(endHtml)}<p class="note">Load this page again to see what is new. <a href="plain">Load it</a></p>
-</main>
+${leaveToken === undefined ? NOTHING : leaveHtml(leaveToken)}</main>
 </body>
 </html>
 `;
   return text;
 }
+
+const leaveHtml = (token: string): Html =>
+  html`<form method="post" action="leave"><input type="hidden" name="token" value="${token}"><button>Log out</button></form>
+`;
 
 function headingOf(open: number): string {
   if (open === 0) return 'Nothing waits for you.';

@@ -27,6 +27,9 @@ const VIEWS = (document.documentElement.dataset['views'] ?? '')
   .split(' ')
   .filter((name): name is ViewName => name in LABELS);
 
+/** Token of the form that ends the visit, where the page does not end with the command that shows it. */
+const LEAVE = document.documentElement.dataset['leave'];
+
 /** The view and, behind a second slash, the thing that is looked at. */
 function placeIn(hash: string): { readonly view: ViewName; readonly thing: string } {
   const [, name = '', thing = ''] = /^#\/([a-z]+)(?:\/(.*))?$/.exec(hash) ?? [];
@@ -78,18 +81,33 @@ function Page() {
             </a>
           ))}
         </nav>
+        {LEAVE !== undefined && (
+          <form method="post" action="leave">
+            <input type="hidden" name="token" value={LEAVE} />
+            <button type="submit">Log out</button>
+          </form>
+        )}
       </header>
       <main>
         <h1 ref={heading} tabIndex={-1}>
           {place.view === 'runs' && place.thing !== '' ? 'Run' : title}
         </h1>
         <p role="status" class="lost" hidden={isConnected.value}>
-          {isConnected.value
-            ? ''
-            : 'Nobody answers this page any more: what served it has ended. Open a new link.'}
+          {isConnected.value ? '' : <Lost />}
         </p>
         <Shown place={place} now={now.data} />
       </main>
+    </>
+  );
+}
+
+function Lost() {
+  if (LEAVE === undefined)
+    return <>Nobody answers this page any more: what served it has ended. Open a new link.</>;
+  return (
+    <>
+      Nobody answers this page any more: your time here is over, or what served it has ended.{' '}
+      <a href="../">Open it anew</a>
     </>
   );
 }
