@@ -4,6 +4,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { noteLink, notePath } from '../base/files/asked-paths.js';
 import { isObject } from '../base/json/records.js';
 import { PACKAGE_NAME } from '../base/version.js';
 
@@ -148,6 +149,7 @@ function isOurScript(file: string, cwd: string): boolean {
   } catch {
     // As it is while the sources are tested, where no such file was built.
   }
+  noteLink(whole);
   try {
     // As the disk spells it, which the other one of Node's two does not ask.
     const real = realpathSync.native(whole);
@@ -161,6 +163,8 @@ function isOurScript(file: string, cwd: string): boolean {
 function isInOurPackage(file: string): boolean {
   const [, root] = /^(.*)[\\/](?:dist|src)[\\/]cli[\\/]main\.[jt]s$/.exec(file) ?? [];
   if (root === undefined) return false;
-  const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as unknown;
+  const path = `${root}/package.json`;
+  notePath(path);
+  const manifest = JSON.parse(readFileSync(path, 'utf8')) as unknown;
   return isObject(manifest) && manifest['name'] === PACKAGE_NAME;
 }

@@ -40,10 +40,10 @@ export const reasonsIn = (discovery: Discovery): Record<string, string> =>
   Object.fromEntries(discovery.skipped.map((one) => [one.name, explainSkip(one).text]));
 
 export class Home implements Disposable {
-  readonly path = realpathSync(mkdtempSync(join(tmpdir(), 'bridge-home-')));
-  readonly cwd = join(this.path, 'project');
-  readonly managedFile = join(this.path, 'etc', 'managed-mcp.json');
-  readonly geminiSystemFile = join(this.path, 'etc', 'gemini-cli-settings.json');
+  readonly path: string;
+  readonly cwd: string;
+  readonly managedFile: string;
+  readonly geminiSystemFile: string;
   readonly events: BridgeEvent[] = [];
   settings: DiscoverContext['settings'] = {
     serversConfig: [],
@@ -56,7 +56,12 @@ export class Home implements Disposable {
   lastGood: LastGoodFiles | undefined;
   owners: DiscoverContext['owners'];
 
-  constructor() {
+  /** Made in `parent`. */
+  constructor(parent = tmpdir()) {
+    this.path = realpathSync(mkdtempSync(join(parent, 'bridge-home-')));
+    this.cwd = join(this.path, 'project');
+    this.managedFile = join(this.path, 'etc', 'managed-mcp.json');
+    this.geminiSystemFile = join(this.path, 'etc', 'gemini-cli-settings.json');
     mkdirSync(this.cwd);
   }
 

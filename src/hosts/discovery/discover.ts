@@ -2,6 +2,7 @@
 // with the reason. Reads files synchronously, in tens of milliseconds; starts nothing. One bad file costs itself.
 
 import { statSync } from 'node:fs';
+import { notePath } from '../../base/files/asked-paths.js';
 import type { Observer } from '../../base/log/events.js';
 import type { Environment } from '../../base/process/environment.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
@@ -23,6 +24,7 @@ import type { HostDecisions, Source } from '../terms/host.js';
 import { filesOf, projectFolder, workspaceOf } from '../terms/source-files.js';
 import { EntryAdmission } from './admission.js';
 import { pluginEntries } from './claude-plugins.js';
+import { LastLook } from './last-look.js';
 import type { NameOwners } from './name-owners.js';
 
 /**
@@ -40,7 +42,8 @@ export type DiscoverContext = {
   readonly host: HostFacts;
   /**
    * Content that was read before, for a caller that discovers again and again: a file that has become unreadable keeps its last
-   * good content. Without `lastGood`, each file counts as it is now.
+   * good content in use, and the last look counts where nothing has changed. Belongs to one context. Without `lastGood`, each file
+   * counts as it is now.
    */
   readonly lastGood?: LastGoodFiles | undefined;
   /** Owners of the names of servers; without them, each name is its entry's own. */
@@ -62,10 +65,9 @@ export function discover(
   observer: Observer,
   table: readonly Source[] = SOURCES,
 ): Discovery {
-  const sources = withAdopted(table);
-  const search = new Search(context, sources);
-  for (const source of sources) search.read(source);
-  const found = search.discovery();
+  const look = () => lookedFor(context, table);
+  // A problem may pass by itself, as when a file is being replaced.
+  const found = context.lastGood?.look.of(look, ({ problems }) => problems.length === 0) ?? look();
   const discovery = context.owners?.judge(found) ?? found;
   for (const problem of discovery.problems) observer({ type: 'config.problem', ...problem });
   observer({
@@ -74,6 +76,13 @@ export function discover(
     skipped: discovery.skipped.length,
   });
   return discovery;
+}
+
+function lookedFor(context: DiscoverContext, table: readonly Source[]): Discovery {
+  const sources = withAdopted(table);
+  const search = new Search(context, sources);
+  for (const source of sources) search.read(source);
+  return search.discovery();
 }
 
 /** One look at all files: what was found in each, and who may start is the business of the admission. */
@@ -234,6 +243,7 @@ class Search {
 function askedOnce(exists: HostFacts['exists']): HostFacts['exists'] {
   const known = new Map<string, boolean>();
   return (file) => {
+    notePath(file);
     const found = known.get(file) ?? exists(file);
     known.set(file, found);
     return found;
@@ -269,6 +279,7 @@ type RememberedFile = {
 };
 
 export class LastGoodFiles {
+  readonly look = new LastLook<Discovery>();
   readonly #nowMs: () => number;
   readonly #kept = new Map<string, RememberedFile>();
   /** The files of each source at the last look. */

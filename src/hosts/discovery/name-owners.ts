@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../base/files/replace-file.js';
+import { stampOf } from '../../settings/files/config-file.js';
 import { catalogKey, type DownstreamSpec, type SkippedSpec } from '../downstream-spec.js';
 
 const MAX_NAMES = 2_000;
@@ -15,6 +16,8 @@ export class NameOwners {
   readonly #path: string;
   /** Entries that were seen here and are not written down. */
   #seen: readonly DownstreamSpec[] = [];
+  /** The file as it was last read. */
+  #read: { readonly stamp: string; readonly owners: Owners } | undefined;
 
   constructor(stateDir: string) {
     this.#path = join(stateDir, 'name-owners.json');
@@ -63,14 +66,23 @@ export class NameOwners {
     return true;
   }
 
-  /** Read anew each time, since another process may have accepted an entry. Trouble with the file costs what was kept. */
+  /** Read anew where it may have changed, since another process may have accepted an entry. */
   #readOwners(): Owners {
-    try {
-      const lists = Object.entries(JSON.parse(readFileSync(this.#path, 'utf8')) as object);
-      return new Map(lists.filter(([, keys]) => Array.isArray(keys)));
-    } catch {
-      return new Map();
-    }
+    const stamp = stampOf(this.#path);
+    if (stamp !== undefined && stamp === this.#read?.stamp) return this.#read.owners;
+    const owners = ownersIn(this.#path);
+    this.#read = stamp === undefined ? undefined : { stamp, owners };
+    return owners;
+  }
+}
+
+/** Trouble with the file costs what was kept. */
+function ownersIn(path: string): Owners {
+  try {
+    const lists = Object.entries(JSON.parse(readFileSync(path, 'utf8')) as object);
+    return new Map(lists.filter(([, keys]) => Array.isArray(keys)));
+  } catch {
+    return new Map();
   }
 }
 

@@ -2,6 +2,7 @@
 // the business of the readers.
 
 import { readdirSync, realpathSync } from 'node:fs';
+import { noteLink } from '../../base/files/asked-paths.js';
 import type { Environment } from '../../base/process/environment.js';
 import { absolutePath, type HostFacts, pathRules } from '../../settings/files/host-facts.js';
 import { expand } from './expansions.js';
@@ -123,6 +124,7 @@ export function projectFolder(file: string, workspace: string, host: HostFacts):
 
 /** The path without symbolic links, as hosts note folders; one that cannot be looked at stays as it is. */
 export function realPath(path: string): string {
+  noteLink(path);
   try {
     return realpathSync(path);
   } catch {

@@ -32,7 +32,7 @@ export const REMEMBERED_BYTES = 16 * MB_BYTES;
  * File systems count time in ticks of up to 10 ms: a file may change twice within one, and look the same. What was
  * changed this shortly before it was read is therefore read again.
  */
-const SETTLED_AFTER_MS = 100;
+export const SETTLED_AFTER_MS = 100;
 
 const remembered = new Map<
   string,

@@ -3,6 +3,7 @@
 
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { messageOf } from '../../base/errors.js';
+import { notePath } from '../../base/files/asked-paths.js';
 import type { HostFacts } from './host-facts.js';
 
 /** Byte order marks of UTF-16: `>` of Windows PowerShell writes UTF-16, and no host reads it. */
@@ -11,6 +12,7 @@ const WRITABLE_BY_OTHERS = 0o022;
 
 /** Returns the stats of the file that this path leads to; undefined when it is absent. Throws any other error. */
 export function statsOf(file: string): BigIntStats | undefined {
+  notePath(file);
   // Each run looks for all of them, most are absent, and an exception costs more than reading a file.
   return statSync(file, { throwIfNoEntry: false, bigint: true });
 }
