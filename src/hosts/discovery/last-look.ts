@@ -18,18 +18,22 @@ const KEEPING_TIMES = new Set([
 type Places = { readonly paths: readonly string[]; readonly links: readonly string[] };
 
 export class LastLook<Found> {
-  /** Where a change of what the last look went by would show; undefined where it might not. */
+  /** What the last look asked for. Where that would show is found out by the next one: there may be none. */
+  #asked: AskedPaths | undefined;
+  /** Where a change of what the looks before went by would show; undefined where it might not. */
   #places: Places | undefined;
   #kept: { readonly stamp: string; readonly found: Found } | undefined;
 
   /** Found by `look`, now or the last time. `mayKeep`: whether the same files will always give the same. */
   of(look: () => Found, mayKeep: (found: Found) => boolean): Found {
+    if (this.#asked !== undefined) this.#places = placesOf(this.#asked);
+    this.#asked = undefined;
     // Taken before the look: a change beneath the look differs from it the next time. So does a look that went by other places.
     const stamp = this.#places && stampOfAll(this.#places);
     if (stamp !== undefined && stamp === this.#kept?.stamp) return this.#kept.found;
     const { value: found, asked } = askedBy(look);
     this.#kept = stamp !== undefined && mayKeep(found) ? { stamp, found } : undefined;
-    this.#places = placesOf(asked);
+    this.#asked = asked;
     return found;
   }
 }
