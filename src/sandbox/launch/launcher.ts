@@ -2,6 +2,7 @@
 // the caller's back. Makes the pad on first need, and makes it anew when what was remembered no longer starts.
 
 import { randomBytes } from 'node:crypto';
+import { setImmediate as afterThisTurn } from 'node:timers/promises';
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
 import { LinkedSignal } from '../../base/waiting/linked-signal.js';
@@ -170,7 +171,9 @@ export class Launcher implements AsyncDisposable {
   retire(sandbox: Sandbox): void {
     const lease = this.#live.get(sandbox)?.lease;
     this.#live.delete(sandbox);
-    const ending = sandbox[Symbol.asyncDispose]()
+    // The answer goes first: whoever waits for that need not wait for the removal to be begun.
+    const ending = afterThisTurn()
+      .then(() => sandbox[Symbol.asyncDispose]())
       .then(() => this.#copies.release(sandbox.spec.data))
       .catch((thrown: unknown) =>
         this.#context.observer({ type: 'engine.trouble', message: asBridgeError(thrown).message }),
