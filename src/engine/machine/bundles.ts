@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { rm, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readText } from '../../base/files/read-text.js';
+import { ifThere, readText } from '../../base/files/read-text.js';
 import { run } from '../../base/process/process.js';
 import { deadRunDirs, killLiving, type Living, runDirsIn } from './first-process.js';
 
@@ -119,10 +119,9 @@ export async function sweepBundles(stateDir: string, enter: readonly string[]): 
   let removed = 0;
   for (const runDir of deadRunDirs(stateDir)) {
     const notes = notesIn(runDir);
-    if (!existsSync(notes)) continue;
-    for (const { name } of readdirSync(notes, { withFileTypes: true }).filter((entry) =>
-      entry.isDirectory(),
-    )) {
+    // Another bridge may sweep the same folders in this moment.
+    const entries = ifThere(() => readdirSync(notes, { withFileTypes: true })) ?? [];
+    for (const { name } of entries.filter((entry) => entry.isDirectory())) {
       try {
         await removeBundle(notes, name, enter);
         removed++;
