@@ -167,7 +167,10 @@ it('shows it on the bus that is at its usual place, if no variable says where', 
   vi.stubEnv('DBUS_SESSION_BUS_ADDRESS', undefined);
   onTestFinished(() => void vi.unstubAllEnvs());
   const bus = '/run/user/1000/bus';
-  const { inbox, events } = noticed({ desktop: true }, { host: { uid: 1000, exists: (path) => path === bus } });
+  const { inbox, events } = noticed(
+    { desktop: true },
+    { host: { uid: 1000, exists: (path) => path === bus } },
+  );
   inbox.post(question({}));
   await until(() => existsSync(told), 'a word on the desktop');
   expect(readFileSync(told, 'utf8')).toBe(`unix:path=${bus}`);
