@@ -1,5 +1,5 @@
 // Node's cryptography, loaded at its first use: that takes a tenth of Node's own start, and until a tool is called nothing
-// needs it. For files that are loaded before that; all others import it from Node.
+// needs it. For files that are loaded before that, and for random bytes that each call needs; all others import it from Node.
 
 import type * as NodeCrypto from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -16,7 +16,18 @@ export const createHash = (algorithm: string): NodeCrypto.Hash => crypto().creat
 export const createHmac = (algorithm: string, key: NodeCrypto.BinaryLike): NodeCrypto.Hmac =>
   crypto().createHmac(algorithm, key);
 
-export const randomBytes = (size: number): Buffer => crypto().randomBytes(size);
+/** Asking Node for a few random bytes takes as long as asking for so many. */
+const AHEAD_BYTES = 4_096;
+let ahead = Buffer.alloc(0);
+
+/** Random bytes, fit for secrets, out of those that were drawn ahead; each is given to one caller alone. */
+export function randomBytes(size: number): Buffer {
+  if (size > ahead.length) ahead = crypto().randomBytes(Math.max(size, AHEAD_BYTES));
+  // A part of them and no copy, so that a secret is in memory once.
+  const drawn = ahead.subarray(0, size);
+  ahead = ahead.subarray(size);
+  return drawn;
+}
 
 export const randomUUID = (): string => crypto().randomUUID();
 

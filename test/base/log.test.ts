@@ -217,6 +217,18 @@ it('values of variables in an engine command are left out', () => {
   expect(sentence).toBe('podman run --env TOKEN=… -e KEY=… --env=PASS=… image: exit 0 after 12 ms');
 });
 
+it('secrets are looked for in what the words say of an event, and in nothing else of it', () => {
+  const log = openLog({ level: 'trace', format: 'json', colour: false }, { write: () => {} });
+  const looked: string[] = [];
+  const observer = logObserver(log, eventWords(), (text) => {
+    looked.push(text);
+    return text;
+  });
+  const texts = { sent: '{"to":"ann"}', answer: 'x'.repeat(1_000) };
+  observer({ type: 'run.answered', run: 'a-1', server: 'mail', method: 'tools/call', ...texts });
+  expect(looked.toSorted()).toEqual(['a-1', 'mail', 'tools/call']);
+});
+
 it('a secret goes before a text is cut', () => {
   const message = `${'x'.repeat(490)} s3cret-value`;
   const [line = ''] = written({}, { type: 'engine.trouble', message });

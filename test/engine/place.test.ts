@@ -94,6 +94,12 @@ describe('withoutNewBus', () => {
     ['leaves the bus of the runtime folder', { XDG_RUNTIME_DIR: '/r' }, ['/r/bus'], {}],
     ['leaves the bus at its usual place', {}, ['/run/user/1000/bus'], {}],
     ['leaves the bus that a file names', {}, ['/run/user/1000/dbus-session'], {}],
+    [
+      'leaves the usual bus where the runtime folder has none',
+      { XDG_RUNTIME_DIR: '/r' },
+      ['/run/user/1000/bus'],
+      {},
+    ],
   ] as const)('%s', (_, env, there: readonly string[], expected) => {
     expect(withoutNewBus(env, 1000, (path) => there.includes(path))).toEqual(expected);
   });

@@ -2,7 +2,7 @@
 // more memory than it is owed.
 
 import { PassThrough, Writable } from 'node:stream';
-import type { JSONRPCMessage } from '@modelcontextprotocol/server';
+import { isJSONRPCNotification, isJSONRPCRequest, type JSONRPCMessage } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { RawJson } from '../../src/base/json/json-text.js';
 import { AgentTransport } from '../../src/mcp/requests/stdio-transport.js';
@@ -255,6 +255,59 @@ describe('JSON that is no message', () => {
     await vi.waitFor(() => expect(received).toMatchObject([{ id: 2 }]), PATIENTLY);
     expect(lines).toEqual([]);
   });
+
+  const TASK = 'io.modelcontextprotocol/related-task';
+  const WRONG_META = /^_meta: got \{.*\}, expected what MCP says of it\.$/;
+  it.each<[params: string | undefined, refused?: RegExp]>([
+    [undefined],
+    ['{}'],
+    ['{"name":"a","arguments":[],"__proto__":{"_meta":7}}'],
+    ['{"_meta":{}}'],
+    ['{"_meta":{"progressToken":"a","x/y":[null],"__proto__":7}}'],
+    ['{"_meta":{"progressToken":""}}'],
+    ['{"_meta":{"progressToken":-1}}'],
+    ['{"_meta":{"progressToken":1e2}}'],
+    [`{"_meta":{"${TASK}":{"taskId":"a","more":1}}}`],
+    ['{"_meta":{"progressToken":9007199254740991}}'],
+    ['{"_meta":{"progressToken":9007199254740992}}', WRONG_META],
+    ['{"_meta":{"progressToken":1e400}}', /^progressToken: got /],
+    ['{"_meta":{"progressToken":1.5}}', /^progressToken: got 1\.5, expected a text or a whole number\.$/],
+    ['{"_meta":{"progressToken":null}}', /^progressToken: got null, /],
+    ['{"_meta":{"progressToken":true}}', /^progressToken: got true, /],
+    [`{"_meta":{"${TASK}":{}}}`, WRONG_META],
+    [`{"_meta":{"${TASK}":{"taskId":7}}}`, WRONG_META],
+    [`{"_meta":{"${TASK}":null}}`, WRONG_META],
+    [`{"_meta":{"${TASK}":["taskId"]}}`, WRONG_META],
+    ['{"_meta":null}', /^_meta: got null, expected an object\.$/],
+    ['{"_meta":[]}', /^_meta: got \[\], expected an object\.$/],
+    ['{"_meta":7}', /^_meta: got 7, /],
+    ['[]', /^params: got \[\], expected an object\.$/],
+    ['"x"', /^params: got "x", /],
+    ['false', /^params: got false, /],
+    ['null', /^params: got null, /],
+  ])(
+    'parameters are taken where the SDK would take them, and refused in words: %s',
+    async (params, refused) => {
+      const { input, lines, received } = await start(true);
+      const rest = params === undefined ? '' : `,"params":${params}`;
+      const messages = ['"id":1,', '"id":"","__proto__":7,', ''].map(
+        (id) => `{"jsonrpc":"2.0",${id}"method":"m"${rest}}`,
+      );
+      const parsed = messages.map((text) => {
+        const { ['__proto__']: _unknown, ...known } = JSON.parse(text);
+        return known;
+      });
+      const taken = parsed.filter((message) => isJSONRPCRequest(message) || isJSONRPCNotification(message));
+      expect(taken).toHaveLength(refused === undefined ? messages.length : 0);
+      const last = { jsonrpc: '2.0', id: 'last', method: 'ping' };
+      input.write(`${[...messages, JSON.stringify(last)].join('\n')}\n`);
+      await vi.waitFor(() => expect(received).toContainEqual(last), PATIENTLY);
+      expect(received).toEqual([...taken, last]);
+      const error = { code: -32602, message: expect.stringMatching(refused ?? /never/) };
+      const answers = refused === undefined ? [] : [1, ''].map((id) => ({ jsonrpc: '2.0', id, error }));
+      expect(lines.map((each) => JSON.parse(each))).toEqual(answers);
+    },
+  );
 
   it('members that JSON-RPC does not know cost nobody the answer', async () => {
     const { input, received } = await start(true);

@@ -5,7 +5,7 @@ import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFi
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomUUID } from '../crypto.js';
-import { readText } from './read-text.js';
+import { ifThere, readText } from './read-text.js';
 
 /** A process that holds a lock for longer has died, or must expect a second holder. */
 export const LOCK_HELD_AT_MOST_MS = 20_000;
@@ -36,10 +36,10 @@ export function tryLock(path: string): Disposable | undefined {
 
 /**
  * Removes locks whose names end in `ending` and whose holders have ended, and what such processes have put aside. Only for
- * folders of this machine.
+ * folders of this machine, and nothing where the folder has gone.
  */
 export function removeLeftLocks(folder: string, ending: string): void {
-  for (const name of readdirSync(folder)) {
+  for (const name of ifThere(() => readdirSync(folder)) ?? []) {
     const path = join(folder, name);
     if (name.endsWith(ending)) breakWhere(isLeft, path);
     const [, aside = ''] = name.split(`${ending}.`);

@@ -1,4 +1,5 @@
-// Text of small files: one that may not be there, such as one of /proc; and one that lies beside the code.
+// Text of small files: one that may not be there, such as one of /proc; and one that lies beside the code. And how to read
+// whatever another process may remove between a look for it and the reading.
 
 import { readFileSync } from 'node:fs';
 
@@ -12,6 +13,16 @@ export const readText: ReadText = (path) => {
     return undefined;
   }
 };
+
+/** The result of `read`; undefined where it finds nothing at its path. Throws what else the file system says. */
+export function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (thrown) {
+    if (Object(thrown).code === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}
 
 /**
  * The text of a file that lies beside the code that asks for it: code in another language. What is given is written as

@@ -82,16 +82,18 @@ export function logObserver(log: pino.Logger, words: EventWords, redact: Redact)
   };
 }
 
-/** Before anything is cut: of half a secret nobody would know that it is one. */
+/**
+ * The event as its words read it, without secrets before anything is cut: of half a secret nobody would know that it is one.
+ * What they do not read, such as whole answers of servers, is for other listeners, and not looked through.
+ */
 function withoutSecrets(event: BridgeEvent, redact: Redact): BridgeEvent {
   const shown = (value: unknown): unknown => {
     if (typeof value === 'string') return redact(value);
     return Array.isArray(value) ? value.map(shown) : value;
   };
-  // Each event passes here, whatever becomes of it, so that no list of its fields is made in between.
-  const fields: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(event)) fields[name] = name === 'type' ? value : shown(value);
-  return fields as BridgeEvent;
+  return new Proxy(event, {
+    get: (fields, name) => (name === 'type' ? fields.type : shown(Reflect.get(fields, name))),
+  });
 }
 
 /** The log's line for an event. */

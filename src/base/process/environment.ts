@@ -1,5 +1,5 @@
-// Names of environment variables, by the rules of a system: Windows spells `Path` in any case and means one variable,
-// everywhere else `Path` and `PATH` are two. Reads no environment itself.
+// Environment variables, by the rules of a system: Windows spells `Path` in any case and means one variable, everywhere else
+// `Path` and `PATH` are two; and where Linux has what a variable would name. Reads no environment itself.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,4 +31,17 @@ export function windowsSystemProgram(name: string, env: Environment): string {
   // Each user and program may set it; only a path with a drive is what Windows itself sets.
   const folder = root !== undefined && /^[A-Za-z]:\\/.test(root) ? root : 'C:\\Windows';
   return `${folder.replace(/\\$/, '')}\\System32\\${name}`;
+}
+
+/** Address of the session bus of a user: what the environment says, or else the first of its usual places that is there. */
+export function sessionBus(
+  { DBUS_SESSION_BUS_ADDRESS: said, XDG_RUNTIME_DIR: runtime }: Environment,
+  uid: number | undefined,
+  exists: (path: string) => boolean,
+): string | undefined {
+  if (said) return said;
+  const folders = [runtime, uid === undefined ? undefined : `/run/user/${uid}`];
+  const usual = folders.flatMap((folder) => (folder ? [`${folder}/bus`] : []));
+  const found = usual.find(exists);
+  return found === undefined ? undefined : `unix:path=${found}`;
 }

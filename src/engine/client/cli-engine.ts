@@ -301,8 +301,9 @@ export class CliEngine implements Engine {
     if (dead.length > 0) await this.#remove(dead);
     const volumes = this.#dialect.listVolumesArgs(INSTANCE_LABEL, ownerLabelNames);
     await this.volumes.remove(await this.#listDead(volumes, signal));
-    const bundles = this.#place.isHere ? await sweepBundles(this.#options.stateDir, this.#enter) : 0;
-    sweepRunDirs(this.#options.stateDir);
+    const { stateDir } = this.#options;
+    const bundles = this.#place.isHere ? await sweepBundles(stateDir, this.#enter, this.#client.env) : 0;
+    sweepRunDirs(stateDir);
     return dead.length + bundles;
   }
 

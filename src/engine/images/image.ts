@@ -47,7 +47,7 @@ export async function buildImage(options: BuildOptions, signal: AbortSignal): Pr
   const recipe = withPackages(readRecipe(options.profile), options.added ?? []);
   const suite = options.suite ?? recipe.suite;
   const image = localImageName(recipe, options.version, suite);
-  for (const stale of staleScratch(SCRATCH, SCRATCH_PREFIX)) await remove(stale, options.client.binary);
+  for (const stale of staleScratch(SCRATCH, SCRATCH_PREFIX)) await remove(stale, options.client);
   const scratch = mkdtempSync(join(SCRATCH, SCRATCH_PREFIX));
   try {
     using _watch = watchFolder(scratch, options.onBytes);
@@ -62,7 +62,7 @@ export async function buildImage(options: BuildOptions, signal: AbortSignal): Pr
     const error = asBridgeError(thrown);
     throw error.code === 'E_PROCESS' ? imageBuildError(error.message, error) : error;
   } finally {
-    await remove(scratch, options.client.binary);
+    await remove(scratch, options.client);
   }
 }
 
@@ -281,13 +281,13 @@ async function notUnpacked(result: ProcessResult, suite: string, signal: AbortSi
   return unknown ?? imageBuildError(`mmdebstrap failed: ${tailOf(result)}`);
 }
 
-async function remove(scratch: string, binary: string): Promise<void> {
+async function remove(scratch: string, { binary, env }: EngineClient): Promise<void> {
   try {
     rmSync(scratch, { recursive: true, force: true });
   } catch {
     // Killed in the middle, a rootless mmdebstrap leaves files of its sub-ids, which only their namespace may remove.
     const { signal } = new AbortController();
-    await run([binary, 'unshare', 'rm', '-rf', scratch], { timeoutMs: QUERY_TIMEOUT_MS }, signal);
+    await run([binary, 'unshare', 'rm', '-rf', scratch], { timeoutMs: QUERY_TIMEOUT_MS, env }, signal);
   }
 }
 

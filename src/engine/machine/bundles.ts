@@ -5,9 +5,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { rm, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readText } from '../../base/files/read-text.js';
+import { ifThere, readText } from '../../base/files/read-text.js';
 import { run } from '../../base/process/process.js';
 import { deadRunDirs, killLiving, type Living, runDirsIn } from './first-process.js';
+import type { EngineClient } from './place.js';
 
 /** The runtime's folder in a run directory: one folder for each container, by its name. */
 const NOTES = 'oci';
@@ -103,28 +104,39 @@ async function removeGroup(folder: string): Promise<void> {
   }
 }
 
-/** Removes the container `name`, which is killed where it runs. `enter`: words that lead to where the runtime works. */
-export async function removeBundle(notes: string, name: string, enter: readonly string[]): Promise<void> {
+/**
+ * Removes the container `name`, which is killed where it runs. `enter`: words that lead to where the runtime works; `env`: what
+ * their program's environment has besides ours.
+ */
+export async function removeBundle(
+  notes: string,
+  name: string,
+  enter: readonly string[],
+  env: EngineClient['env'] = {},
+): Promise<void> {
   const runtime = (readText(runtimeFileIn(notes)) ?? '').split('\n').filter((word) => word !== '');
   const [program, ...args] = [...enter, ...runtime, '--root', notes, 'delete', '--force', name];
   if (runtime.length === 0 || program === undefined) return;
   const groups = groupsIn(notes, name) ?? [];
-  await run([program, ...args], { timeoutMs: REMOVED_WITHIN_MS }, new AbortController().signal);
+  await run([program, ...args], { timeoutMs: REMOVED_WITHIN_MS, env }, new AbortController().signal);
   // The runtime does not wait for one that is busy.
   await Promise.allSettled(groups.map(removeGroup));
 }
 
-/** Removes the containers of dead bridges, whose run directories are then for sweepRunDirs; returns how many. */
-export async function sweepBundles(stateDir: string, enter: readonly string[]): Promise<number> {
+/** Removes the containers of dead bridges, whose run directories are then for sweepRunDirs; returns how many. As removeBundle. */
+export async function sweepBundles(
+  stateDir: string,
+  enter: readonly string[],
+  env: EngineClient['env'],
+): Promise<number> {
   let removed = 0;
   for (const runDir of deadRunDirs(stateDir)) {
     const notes = notesIn(runDir);
-    if (!existsSync(notes)) continue;
-    for (const { name } of readdirSync(notes, { withFileTypes: true }).filter((entry) =>
-      entry.isDirectory(),
-    )) {
+    // Another bridge may sweep the same folders in this moment.
+    const entries = ifThere(() => readdirSync(notes, { withFileTypes: true })) ?? [];
+    for (const { name } of entries.filter((entry) => entry.isDirectory())) {
       try {
-        await removeBundle(notes, name, enter);
+        await removeBundle(notes, name, enter, env);
         removed++;
       } catch {
         // Its runtime is gone, or hangs. The sandbox has ended with its input in all likelihood.

@@ -3,11 +3,11 @@
 // elsewhere, and before the file is written, no process is found. The files are in the run directory of a bridge, with their
 // owner: a directory whose owner is dead is removed, with the containers of its files that still run.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BridgeError, messageOf } from '../../base/errors.js';
-import { readText } from '../../base/files/read-text.js';
+import { ifThere, readText } from '../../base/files/read-text.js';
 import { isAlive, type Owner } from '../../base/process/owner.js';
 import { processStat } from '../../base/process/process-stat.js';
 import type { EngineOptions } from '../engine.js';
@@ -143,7 +143,7 @@ export function removeRunDir(of: Pick<EngineOptions, 'stateDir' | 'instance'>): 
 /** The run directories of all bridges with this state directory. */
 export function runDirsIn(stateDir: string): readonly string[] {
   const parent = parentOf(stateDir);
-  return existsSync(parent) ? readdirSync(parent).map((instance) => join(parent, instance)) : [];
+  return (ifThere(() => readdirSync(parent)) ?? []).map((instance) => join(parent, instance));
 }
 
 /** The run directories of dead bridges. */

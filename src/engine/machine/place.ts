@@ -4,6 +4,7 @@
 
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
+import { type Environment, sessionBus } from '../../base/process/environment.js';
 import { environmentWith } from '../../base/process/process.js';
 import { ENGINE_VARIABLES } from '../../settings/environment/variables.js';
 import type { EngineConnection, EngineMode, IdMapping } from '../engine.js';
@@ -43,15 +44,16 @@ export function connectionEnv(
 
 /**
  * Says that there is no session bus where the user has none. An ordinary user's podman asks systemd over it for a control
- * group; where it finds no bus it starts one by dbus-launch (godbus does), and nobody ends that.
+ * group; where it finds no bus it starts one by dbus-launch (godbus does), and nobody ends that. Besides the usual places
+ * godbus knows a file that names the bus.
  */
 export function withoutNewBus(
-  { DBUS_SESSION_BUS_ADDRESS: said, XDG_RUNTIME_DIR: runtime }: NodeJS.ProcessEnv,
+  env: Environment,
   uid: number | undefined,
   exists: (path: string) => boolean,
 ): Readonly<Record<string, string>> {
-  const usual = [`${runtime}/bus`, `/run/user/${uid}/bus`, `/run/user/${uid}/dbus-session`];
-  return said || usual.some(exists) ? {} : { DBUS_SESSION_BUS_ADDRESS: 'disabled:' };
+  const hasBus = sessionBus(env, uid, exists) !== undefined || exists(`/run/user/${uid}/dbus-session`);
+  return hasBus ? {} : { DBUS_SESSION_BUS_ADDRESS: 'disabled:' };
 }
 
 /** The program that is asked, and what its environment has besides ours; undefined takes a variable away. */

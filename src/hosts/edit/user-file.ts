@@ -23,6 +23,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
+import { ifThere } from '../../base/files/read-text.js';
 import { replaceBy } from '../../base/files/replace-file.js';
 import { formatOf, MAX_BYTES } from '../../settings/files/file-formats.js';
 import { readGuarded } from '../../settings/files/guarded-file.js';
@@ -136,7 +137,7 @@ export function removeUserFile(file: UserFile, folders: readonly string[]): void
 }
 
 function refuseIfChanged({ path, target, bytes }: UserFile): void {
-  const now = existsSync(target) ? readFileSync(target) : undefined;
+  const now = ifThere(() => readFileSync(target));
   const isSame = now === undefined || bytes === undefined ? now === bytes : now.equals(bytes);
   if (!isSame || whereItLeads(path) !== target)
     throw fileError(path, 'was changed by another program just now', TRY_AGAIN);

@@ -95,8 +95,9 @@ export class AgentServer extends Server {
     // The SDK takes whatever has a fallback for a method that there is; and over HTTP the status of one that there is not is
     // decided before any handler has its turn.
     transport.onmessage = (message, extra) => {
-      if (!isJSONRPCRequest(message) || this.#handlers.has(message.method) || message.method === DISCOVER)
-        return onmessage?.(message, extra);
+      const isKnown =
+        'method' in message && (this.#handlers.has(message.method) || message.method === DISCOVER);
+      if (isKnown || !isJSONRPCRequest(message)) return onmessage?.(message, extra);
       const { code, message: words } = notFound();
       const refusal = { jsonrpc: '2.0' as const, id: message.id, error: { code, message: words } };
       // A client that has gone hears nothing.

@@ -5,15 +5,14 @@
 import type { Readable, Writable } from 'node:stream';
 import {
   isJSONRPCErrorResponse,
-  isJSONRPCNotification,
-  isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
+  RELATED_TASK_META_KEY,
   type RequestId,
   type Transport,
 } from '@modelcontextprotocol/server';
 import { excessOf, parseJson, RawJson, stringify, wellFormedJson } from '../../base/json/json-text.js';
-import type { JsonObject } from '../../base/json/records.js';
+import { isObject, type JsonObject } from '../../base/json/records.js';
 import { describeValue } from '../../base/text/echo.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { readingPurse } from '../../servers/connection/unasked.js';
@@ -221,14 +220,16 @@ function readMessage(message: object): JSONRPCMessage | BadMessage {
   }
   const wrong = wrongMember(message as JsonObject);
   if (wrong !== undefined) return wrong;
+  const reason = wrongParams(params);
+  if (reason !== undefined)
+    return badMessage(INVALID_PARAMS, reason, 'id' in message ? (id as RequestId) : undefined);
   const read = {
     jsonrpc,
     ...('id' in message ? { id } : {}),
     method,
     ...(params === undefined ? {} : { params }),
   };
-  if (isJSONRPCRequest(read) || isJSONRPCNotification(read)) return read;
-  return badMessage(INVALID_PARAMS, wrongParams(params), 'id' in message ? (id as RequestId) : undefined);
+  return read as JSONRPCMessage;
 }
 
 /** First fault of a message besides its parameters. */
@@ -256,16 +257,22 @@ function wrongMember({ jsonrpc, method, ...message }: JsonObject): BadMessage | 
 const idOf = (id: unknown): RequestId | null =>
   typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : null;
 
-function wrongParams(params: unknown): string {
-  if (typeof params !== 'object' || params === null || Array.isArray(params))
-    return `params: got ${describeValue(params)}, expected an object.`;
-  const { _meta: meta } = params as JsonObject;
-  if (typeof meta !== 'object' || meta === null || Array.isArray(meta))
-    return `_meta: got ${describeValue(meta)}, expected an object.`;
-  const { progressToken } = meta as JsonObject;
-  if (progressToken !== undefined && typeof progressToken !== 'string' && !Number.isInteger(progressToken))
-    return `progressToken: got ${describeValue(progressToken)}, expected a text or a whole number.`;
-  return `_meta: got ${describeValue(meta)}, expected what MCP says of it.`;
+/**
+ * First fault of the parameters of a request or notification, by the rules that the SDK has for those of all methods. It checks
+ * each message by its schemas itself; here they would cost each message as much once more.
+ */
+function wrongParams(params: unknown): string | undefined {
+  if (params === undefined) return undefined;
+  if (!isObject(params)) return `params: got ${describeValue(params)}, expected an object.`;
+  const { _meta: meta } = params;
+  if (meta === undefined) return undefined;
+  if (!isObject(meta)) return `_meta: got ${describeValue(meta)}, expected an object.`;
+  const { progressToken: token, [RELATED_TASK_META_KEY]: task } = meta;
+  if (token !== undefined && typeof token !== 'string' && !Number.isInteger(token))
+    return `progressToken: got ${describeValue(token)}, expected a text or a whole number.`;
+  const isToken = token === undefined || idOf(token) !== null;
+  const isTask = task === undefined || (isObject(task) && typeof task['taskId'] === 'string');
+  return isToken && isTask ? undefined : `_meta: got ${describeValue(meta)}, expected what MCP says of it.`;
 }
 
 const badMessage = (code: number, reason: string, id: BadMessage['id']): BadMessage => ({ code, reason, id });

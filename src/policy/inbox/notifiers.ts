@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto';
 import { messageOf } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
-import { type Environment, windowsSystemProgram } from '../../base/process/environment.js';
+import { type Environment, sessionBus, windowsSystemProgram } from '../../base/process/environment.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { run } from '../../base/process/process.js';
 import type { Redact } from '../../base/secrets/redact.js';
@@ -117,8 +117,10 @@ export class Notifiers {
       const { argv, variables = {} } = desktopCommand(process.platform, { title, text }, (name) =>
         windowsSystemProgram(name, env),
       );
-      const bus = process.platform === 'linux' ? sessionBus(env, host.uid) : {};
-      const options = { timeoutMs: DESKTOP_WITHIN_MS, env: { ...bus, ...variables } };
+      // A host may have started the bridge without the variables that say where the bus is.
+      const bus = process.platform === 'linux' ? sessionBus(env, host.uid, host.exists) : undefined;
+      const led = bus === undefined ? {} : { DBUS_SESSION_BUS_ADDRESS: bus };
+      const options = { timeoutMs: DESKTOP_WITHIN_MS, env: { ...led, ...variables } };
       const { exitCode, stderr } = await run(argv, options, new AbortController().signal);
       if (exitCode !== 0) throw new Error(`${argv[0]} ends with ${exitCode}: ${stderr}`);
     } catch (thrown) {
@@ -136,12 +138,6 @@ export class Notifiers {
     this.#parts.observer({ type: 'inbox.trouble', message: `no word of a question by ${by}: ${told}` });
   }
 }
-
-/** Where the user's bus is by custom, for a bridge whose host has started it without the variables that say it. */
-export const sessionBus = (env: Environment, uid: number | undefined): Readonly<Record<string, string>> =>
-  uid === undefined || env['DBUS_SESSION_BUS_ADDRESS'] || env['XDG_RUNTIME_DIR']
-    ? {}
-    : { DBUS_SESSION_BUS_ADDRESS: `unix:path=/run/user/${uid}/bus` };
 
 /** The text of a notification is handed over beside the program that shows it, and is no part of a program's text. */
 export function desktopCommand(

@@ -2,10 +2,10 @@
 // last, so that nothing is found before it is whole. Text may come piece by piece while the run goes on. A file that fails is
 // not in the index.
 
-import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, rm, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { z } from 'zod';
+import { randomBytes } from '../../base/crypto.js';
 import { INDEX_FILE, type KeptRoom } from './kept-room.js';
 import { keptUri } from './kept-uri.js';
 

@@ -1,9 +1,9 @@
 // `serve --http`: one request from its arrival to its end. Health first, then who may ask at all (Host, Origin, credential,
 // rate), then the body, then MCP. It ends by draining: nothing new begins, what runs may finish.
 
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
+import { randomBytes } from '../../base/crypto.js';
 import { messageOf } from '../../base/errors.js';
 import { type Principal, rightsOf } from '../../base/principal.js';
 import type { Environment } from '../../base/process/environment.js';

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { removeLeftLocks, tryLock } from '../../base/files/file-lock.js';
 import { isOnlyOurs } from '../../base/files/only-ours.js';
+import { ifThere } from '../../base/files/read-text.js';
 import type { Environment } from '../../base/process/environment.js';
 import { engineNames } from '../../settings/environment/variables.js';
 import { RELAY_PROTOCOL } from './frames.js';
@@ -53,8 +54,10 @@ export function sharedSocket(env: Environment): string | undefined {
 /** The sockets of all shared bridges of this user, of whatever settings. */
 export function sharedSockets(env: Environment): readonly string[] {
   const folder = sharedFolder(env);
-  if (!existsSync(folder) || !isOnlyOurs(folder)) return [];
-  return readdirSync(folder)
+  if (!isOnlyOurs(folder)) return [];
+  // The last bridge may take the folder along in this moment.
+  const names = ifThere(() => readdirSync(folder)) ?? [];
+  return names
     .filter((name) => name.endsWith(ENDING))
     .sort()
     .map((name) => join(folder, name));

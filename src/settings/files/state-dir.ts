@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { BridgeError, messageOf } from '../../base/errors.js';
+import { ifThere } from '../../base/files/read-text.js';
 import { LOCAL_USER, type Principal } from '../../base/principal.js';
 import { type Environment, windowsVariable } from '../../base/process/environment.js';
 import { clipHarmless } from '../../base/text/text.js';
@@ -148,15 +149,10 @@ function folderKey(stateDir: string): Buffer {
 }
 
 function read(path: string): Buffer | undefined {
-  let key: Buffer;
-  try {
-    key = readFileSync(path);
-  } catch (thrown) {
-    if (Object(thrown).code === 'ENOENT') return undefined;
-    throw thrown;
-  }
+  const key = ifThere(() => readFileSync(path));
   // With another key everybody would lose what is kept, so that a broken one is no reason to make one.
-  if (key.length !== KEY_BYTES) throw new Error(`${path} has ${key.length} bytes instead of ${KEY_BYTES}`);
+  if (key !== undefined && key.length !== KEY_BYTES)
+    throw new Error(`${path} has ${key.length} bytes instead of ${KEY_BYTES}`);
   return key;
 }
 

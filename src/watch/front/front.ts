@@ -203,9 +203,8 @@ export class WatchFront implements Disposable {
     const visit = isOurs ? this.#keys.visitAt(place, request.headers.cookie) : undefined;
     if (visit === undefined || !this.#mayGoOn(visit)) return say(response, 403, closed);
     const view = this.#viewOf(visit);
-    if (request.method === 'POST' && name === 'leave')
-      return await this.#leave(request, response, view, origin.startsWith('https:'));
-    if (request.method === 'POST') return await this.#act(request, response, name, view);
+    const isSecure = origin.startsWith('https:');
+    if (request.method === 'POST') return await this.#act(request, response, name, { view, isSecure });
     if (name === '') return send(response, 'text/html', shell(view.sources.views, this.#leaveTokenOf(visit)));
     if (name === 'page.js') return send(response, 'text/javascript', file('page.js'));
     if (name === 'page.css') return send(response, 'text/css', file('page.css'));
@@ -352,38 +351,21 @@ export class WatchFront implements Disposable {
     return this.#options.keepsMs === undefined ? undefined : this.#keys.tokenOf(visit, 'leave');
   }
 
-  /** Ends the visit in all windows of its browser. */
-  async #leave(
+  async #act(
     request: IncomingMessage,
     response: ServerResponse,
-    { visit }: Watched,
-    isSecure: boolean,
+    name: string,
+    { view, isSecure }: { readonly view: Watched; readonly isSecure: boolean },
   ): Promise<void> {
-    const token = onlyValue((await formFields(request)) ?? new URLSearchParams(), 'token') ?? '';
-    if (!this.#keys.isTokenOf(token, visit, 'leave'))
-      return say(response, 403, 'Nothing was done: this form does not belong to the page.', {
-        connection: 'close',
-      });
-    this.#keys.end(visit);
-    this.look();
-    // The browser forgets them.
-    const over = cookiesOf({ ...visit, cookie: '' }, this.#prefix, isSecure);
-    response.setHeader(
-      'set-cookie',
-      over.map((cookie) => `${cookie}; Max-Age=0`),
-    );
-    say(response, 200, LEFT);
-  }
-
-  async #act(request: IncomingMessage, response: ServerResponse, name: string, view: Watched): Promise<void> {
     const fields = await formFields(request);
     if (fields === undefined)
       return say(response, 413, 'Nothing was done: what was sent is too large.', { connection: 'close' });
     const [token = '', id = ''] = ['token', 'id'].map((field) => onlyValue(fields, field));
-    const act = { answer: this.#take, end: this.#end }[name];
+    const act = { answer: this.#take, end: this.#end, leave: this.#leave }[name];
     if (act === undefined) return say(response, 404, 'There is nothing here.');
-    const { status, says } = await act.call(this, view, { id, token, fields });
+    const { status, says, cookies } = await act.call(this, view, { id, token, fields, isSecure });
     this.look();
+    if (cookies !== undefined) response.setHeader('set-cookie', cookies);
     if (!fields.has('plain')) return say(response, status, says);
     view.said = { says, isDone: status === 200 };
     if (status !== 200) return this.#sendPlain(response, status, view);
@@ -398,6 +380,15 @@ export class WatchFront implements Disposable {
     if (session === undefined) return { status: 409, says: 'This session has ended already.' };
     await session.end();
     return { status: 200, says: 'The session has ended.' };
+  }
+
+  /** Ends the visit in all windows of its browser, which forgets its cookies. */
+  async #leave({ visit }: Watched, { token, isSecure }: Form): Promise<FormEnd> {
+    if (!this.#keys.isTokenOf(token, visit, 'leave'))
+      return { status: 403, says: 'Nothing was done: this form does not belong to the page.' };
+    this.#keys.end(visit);
+    const cookies = cookiesOf({ ...visit, cookie: '' }, this.#prefix, isSecure);
+    return { status: 200, says: LEFT, cookies: cookies.map((cookie) => `${cookie}; Max-Age=0`) };
   }
 
   async #take({ visit, sources }: Watched, { id, token, fields }: Form): Promise<FormEnd> {
@@ -469,8 +460,14 @@ class LiveStreams implements Disposable {
   }
 }
 
-type Form = { readonly id: string; readonly token: string; readonly fields: URLSearchParams };
-type FormEnd = { readonly status: number; readonly says: string };
+type Form = {
+  readonly id: string;
+  readonly token: string;
+  readonly fields: URLSearchParams;
+  /** Whether the page is asked for over TLS. */
+  readonly isSecure: boolean;
+};
+type FormEnd = { readonly status: number; readonly says: string; readonly cookies?: readonly string[] };
 
 const LEFT =
   'You are logged out here. If you had logged in at an issuer, it may still know this browser: log out there, too, where others use it.';

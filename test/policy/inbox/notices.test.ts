@@ -2,17 +2,17 @@
 
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { BridgeEvent } from '../../../src/base/log/events.js';
 import type { ApprovalAnswer, Inbox } from '../../../src/policy/approvals/question.js';
 import { withNotices } from '../../../src/policy/inbox/inbox.js';
-import { desktopCommand, sessionBus } from '../../../src/policy/inbox/notifiers.js';
-import { hostFacts } from '../../../src/settings/files/host-facts.js';
+import { desktopCommand } from '../../../src/policy/inbox/notifiers.js';
+import { type HostFacts, hostFacts } from '../../../src/settings/files/host-facts.js';
 import { pause, until } from '../../support/time.js';
 import { question, withArguments } from './questions.js';
 
@@ -41,7 +41,7 @@ async function webhook(...statuses: readonly number[]) {
 
 function noticed(
   notify: { webhook?: string; desktop?: boolean; arguments?: boolean },
-  { key = `whsec_${KEY.toString('base64')}\n`, afterMs = 0 } = {},
+  { key = `whsec_${KEY.toString('base64')}\n`, afterMs = 0, host = {} as Partial<HostFacts> } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'notices-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -58,7 +58,7 @@ function noticed(
     plain,
     {
       settings: { notify: { desktop: false, webhook: undefined, arguments: false, secretFile, ...notify } },
-      host: hostFacts(),
+      host: { ...hostFacts(), ...host },
       env: {},
       redact: (text) => text.replaceAll('hush', '[TOKEN]'),
       observer: (event) => void events.push(event),
@@ -157,10 +157,22 @@ it('runs notify-send where the desktop is to show it, and says once where there 
   ]);
 });
 
-it('looks for the bus of the desktop where it is by custom, if no variable says where', () => {
-  const named = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/user/1000/bus' };
-  expect(sessionBus({}, 1000)).toEqual(named);
-  for (const env of [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/x' }, { XDG_RUNTIME_DIR: '/run/user/7' }])
-    expect(sessionBus(env, 1000)).toEqual({});
-  expect(sessionBus({}, undefined)).toEqual({});
+it('shows it on the bus that is at its usual place, if no variable says where', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'desktop-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const told = join(folder, 'told');
+  const program = `#!/bin/sh\nprintf %s "$DBUS_SESSION_BUS_ADDRESS" > "${told}.tmp"; mv "${told}.tmp" "${told}"\n`;
+  writeFileSync(join(folder, 'notify-send'), program, { mode: 0o755 });
+  vi.stubEnv('PATH', `${folder}:${process.env['PATH']}`);
+  vi.stubEnv('DBUS_SESSION_BUS_ADDRESS', undefined);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const bus = '/run/user/1000/bus';
+  const { inbox, events } = noticed(
+    { desktop: true },
+    { host: { uid: 1000, exists: (path) => path === bus } },
+  );
+  inbox.post(question({}));
+  await until(() => existsSync(told), 'a word on the desktop');
+  expect(readFileSync(told, 'utf8')).toBe(`unix:path=${bus}`);
+  expect(events).toEqual([]);
 });

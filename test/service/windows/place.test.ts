@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { isOnlyOurs } from '../../../src/base/files/only-ours.js';
 import { buildOf, compareBuilds, greetingIn } from '../../../src/service/windows/greeting.js';
 import {
@@ -11,6 +11,22 @@ import {
   sharedSockets,
 } from '../../../src/service/windows/place.js';
 import { tempHome } from '../../support/start-bridge.js';
+
+/** What happens right after a folder was looked at. Modules are loaded anew with it, and once more without it for the files that run afterwards. */
+const meanwhile = vi.hoisted((): Array<() => void> => {
+  vi.resetModules();
+  return [];
+});
+afterAll(() => void vi.resetModules());
+vi.mock('../../../src/base/files/only-ours.js', async (original) => {
+  const real = await original<typeof import('../../../src/base/files/only-ours.js')>();
+  const looked = (...asked: Parameters<typeof isOnlyOurs>) => {
+    const isOurs = real.isOnlyOurs(...asked);
+    if (basename(asked[0]) === 'mcp-sandbox-bridge') meanwhile.shift()?.();
+    return isOurs;
+  };
+  return { ...real, isOnlyOurs: looked };
+});
 
 const PATH = '/usr/bin:/bin';
 
@@ -74,6 +90,18 @@ describe('the place of a shared bridge', () => {
     chmodSync(join(runtime, '..'), 0o777);
     expect(sharedFolder(env).startsWith(runtime)).toBe(false);
     expect(isOnlyOurs(folder)).toBe(false);
+  });
+
+  it('has no sockets where the last bridge takes the folder along while somebody looks', () => {
+    const env = { PATH, HOME: '/home/ann', XDG_RUNTIME_DIR: runtimeFolder() };
+    const socket = sharedSocket(env) ?? '';
+    writeFileSync(socket, '');
+    expect(sharedSockets(env)).toEqual([socket]);
+    meanwhile.push(() => rmSync(dirname(socket), { recursive: true }));
+    expect(sharedSockets(env)).toEqual([]);
+    expect(meanwhile).toEqual([]);
+    // What others have left in it has gone with it.
+    removeLeftStarts(dirname(socket));
   });
 });
 
