@@ -93,17 +93,19 @@ export class Api {
       Accept: 'application/json',
       ...(text === undefined ? {} : { 'Content-Type': 'application/json' }),
     };
-    const { status, answer } = await this.#send(method, path, headers, text, signal).catch((thrown: unknown) => {
-      if (signal.aborted) throw thrown;
-      throw new BridgeError(
-        'E_ENGINE_BROKEN',
-        `the cluster does not answer at ${this.#server}: ${messageOf(thrown)}`,
-        {
-          fault: 'engine',
-          cause: thrown,
-        },
-      );
-    });
+    const { status, answer } = await this.#send(method, path, headers, text, signal).catch(
+      (thrown: unknown) => {
+        if (signal.aborted) throw thrown;
+        throw new BridgeError(
+          'E_ENGINE_BROKEN',
+          `the cluster does not answer at ${this.#server}: ${messageOf(thrown)}`,
+          {
+            fault: 'engine',
+            cause: thrown,
+          },
+        );
+      },
+    );
     const said = answer.startsWith('{') ? JSON.parse(answer) : { message: answer };
     if (status >= 200 && status < 300) return said;
     throw new ApiError(status, clip(String(said.message ?? `status ${status}`), 500));
