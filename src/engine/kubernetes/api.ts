@@ -40,7 +40,7 @@ export class Api {
   readonly walls: NodeWalls;
   readonly #config: KubeConfig;
   readonly #server: string;
-  /** What holds the connections that are kept, and the credentials that they were made with. */
+  /** The holder of the connections that are kept, and the credentials that they were made with. */
   #kept: { readonly agent: Agent; readonly credentials: Agent['options'] } | undefined;
 
   /**
