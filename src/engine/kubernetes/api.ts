@@ -121,7 +121,10 @@ export class Api {
     }
   }
 
-  /** Sends it again where a connection was kept that the server has closed meanwhile: then nobody has read the request. */
+  /**
+   * Sends it again where a connection was kept that the server has closed meanwhile. An object that was made all the same shows as a
+   * conflict.
+   */
   async #send(
     method: string,
     path: string,
