@@ -12,7 +12,7 @@ const [verb] = process.argv[2]?.startsWith('-') === false ? process.argv.splice(
 const { image: images, 'agent-sandbox': hasAgentSandbox = false } = takeOptions({
   command: 'node scripts/cluster.mjs up|down|status|load',
   about:
-    'Starts (up) or ends (down) a Kubernetes cluster of two nodes on this machine, or says whether one is there (status).\nOne that is up is given further images by load. Its only port is one of the loopback, and all of it goes with `down`.',
+    'Starts (up) or ends (down) a Kubernetes cluster of two nodes on this machine, or says whether one is there (status).\nOne that is up is given further images by load. Its only port is one of the loopback, and all of it goes with `down`. It has the priority of the command that starts it: `nice -n 19 node scripts/cluster.mjs up` spares the machine.',
   options: {
     image: { value: 'IMAGE', says: "of this machine's podman, to be given to the nodes", multiple: true },
     'agent-sandbox': { says: 'with the controller of agent-sandbox and its kinds of resources' },

@@ -39,6 +39,11 @@ kubelet --config="$folder/kubelet.json" --kubeconfig="$kubelet_config" --hostnam
 # Connection tracking is left as the machine has it.
 kube-proxy --kubeconfig="$proxy_config" --hostname-override="$name" --cluster-cidr="$PODS" --proxy-mode=iptables \
   --conntrack-max-per-core=0 --conntrack-min=0 >"$log/$name-proxy.log" 2>&1 &
+# Each of them writes whole tables of rules, and would take away those that the other one has just begun.
+for _ in $(seq 600); do
+  iptables --table nat --numeric --list KUBE-SERVICES 2>/dev/null | grep -q default/kubernetes && break
+  sleep 0.1
+done
 # It ends where the API server does not have the node's address yet.
 while :; do
   NODE_NAME=$name kube-router --kubeconfig="$router_config" --hostname-override="$name" --run-firewall=true --run-router=false \

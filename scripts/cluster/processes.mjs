@@ -11,23 +11,26 @@ const ENDS_WITHIN_MS = 5_000;
 const LOG_LINES = 15;
 
 /**
- * Starts `argv` in a session of its own, at the lowest priority and with its output in a log. Its arguments say whose it is, so
- * that a pid which has gone to another process is never signalled. Returns the process, which nobody has to wait for.
+ * Starts `argv` in a session of its own, with its output in a log. Its priority is that of whoever starts the cluster: one below that
+ * of the bridge would be measured as a slower engine than one on this machine. Its arguments say whose it is, so that a pid which has
+ * gone to another process is never signalled. Returns the process, which nobody has to wait for.
  */
 export function start(
   /** @type {string} */ name,
-  /** @type {readonly string[]} */ argv,
+  /** @type {readonly string[]} */ [program = '', ...args],
   /** @type {{ env?: NodeJS.ProcessEnv, ipc?: boolean }} */ { env, ipc = false } = {},
 ) {
   for (const folder of [LOGS, PIDS]) mkdirSync(folder, { recursive: true });
   const log = openSync(join(LOGS, `${name}.log`), 'a');
-  const child = spawn('nice', ['-n', '19', ...argv], {
+  const child = spawn(program, args, {
     detached: true,
     stdio: ['ignore', log, log, ...(ipc ? [/** @type {const} */ ('ipc')] : [])],
     env: { ...process.env, ...env },
   });
+  // One that is not there has no pid, which is told below.
+  child.once('error', () => {});
   const { pid } = child;
-  if (pid === undefined) throw new Error(`${argv[0]} could not be started`);
+  if (pid === undefined) throw new Error(`${program} could not be started`);
   child.unref();
   writeFileSync(join(PIDS, name), `${pid} ${startTimeOf(pid)}`);
   return child;

@@ -1,7 +1,9 @@
 // The API of a cluster: JSON over HTTPS, and exec over a WebSocket. Which cluster, and how one logs in there, is read from where
 // kubectl reads it, by the cluster's own client package; its generated classes are not needed.
 
-import { request } from 'node:https';
+import type { ClientRequest } from 'node:http';
+import { Agent, type RequestOptions, request } from 'node:https';
+import { isDeepStrictEqual } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { WebSocket } from 'ws';
 import { BridgeError, messageOf } from '../../base/errors.js';
@@ -9,6 +11,8 @@ import { clip } from '../../base/text/text.js';
 import { type NodeWalls, nodeWallsIn } from './node-walls.js';
 
 const ANSWERS_WITHIN_MS = 30_000;
+/** A connection that nobody uses is closed before the server does so, which Kubernetes does after 90 s and proxies after less. */
+const KEPT_MS = 20_000;
 /** The one version of the exec protocol in which one side can end its input and go on reading, and the one that all have. */
 export const HALF_CLOSES = 'v5.channel.k8s.io';
 const PROTOCOLS = [HALF_CLOSES, 'v4.channel.k8s.io'];
@@ -36,6 +40,8 @@ export class Api {
   readonly walls: NodeWalls;
   readonly #config: KubeConfig;
   readonly #server: string;
+  /** The holder of the connections that are kept, and the credentials that they were made with. */
+  #kept: { readonly agent: Agent; readonly credentials: Agent['options'] } | undefined;
 
   /**
    * `url` is `kubernetes://CONTEXT/NAMESPACE`, in which either may be empty, with walls of the nodes behind it; without it, the context and the namespace that kubectl
@@ -82,36 +88,24 @@ export class Api {
     signal: AbortSignal,
     body?: unknown,
   ): Promise<ApiObject> {
-    const options = { method, headers: { Accept: 'application/json' } as Record<string, string> };
-    await this.#config.applyToHTTPSOptions(options);
     const text = body === undefined ? undefined : JSON.stringify(body);
-    if (text !== undefined) options.headers['Content-Type'] = 'application/json';
-    const { status, answer } = await new Promise<{ status: number; answer: string }>((resolve, reject) => {
-      const asked = request(`${this.#server}${path}`, { ...options, signal }, (response) => {
-        let answer = '';
-        response.setEncoding('utf8').on('data', (piece: string) => {
-          answer += piece;
-        });
-        response.once('error', reject);
-        response.once('end', () => resolve({ status: response.statusCode ?? 0, answer }));
-      });
-      // A signal that joins two others is lost with them at times in Node 20, and then throws.
-      asked.setTimeout(ANSWERS_WITHIN_MS, () =>
-        asked.destroy(new Error(`no answer within ${ANSWERS_WITHIN_MS / 1000} s`)),
-      );
-      asked.once('error', reject);
-      asked.end(text);
-    }).catch((thrown: unknown) => {
-      if (signal.aborted) throw thrown;
-      throw new BridgeError(
-        'E_ENGINE_BROKEN',
-        `the cluster does not answer at ${this.#server}: ${messageOf(thrown)}`,
-        {
-          fault: 'engine',
-          cause: thrown,
-        },
-      );
-    });
+    const headers = {
+      Accept: 'application/json',
+      ...(text === undefined ? {} : { 'Content-Type': 'application/json' }),
+    };
+    const { status, answer } = await this.#send(method, path, headers, text, signal).catch(
+      (thrown: unknown) => {
+        if (signal.aborted) throw thrown;
+        throw new BridgeError(
+          'E_ENGINE_BROKEN',
+          `the cluster does not answer at ${this.#server}: ${messageOf(thrown)}`,
+          {
+            fault: 'engine',
+            cause: thrown,
+          },
+        );
+      },
+    );
     const said = answer.startsWith('{') ? JSON.parse(answer) : { message: answer };
     if (status >= 200 && status < 300) return said;
     throw new ApiError(status, clip(String(said.message ?? `status ${status}`), 500));
@@ -127,10 +121,61 @@ export class Api {
     }
   }
 
+  /**
+   * Sends it again where a connection was kept that the server has closed meanwhile. An object that was made all the same shows as a
+   * conflict.
+   */
+  async #send(
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    text: string | undefined,
+    signal: AbortSignal,
+  ): Promise<{ readonly status: number; readonly answer: string }> {
+    const options = await this.#logIn({ method, headers });
+    let asked: ClientRequest | undefined;
+    try {
+      return await new Promise((resolve, reject) => {
+        asked = request(`${this.#server}${path}`, { ...options, signal }, (response) => {
+          let answer = '';
+          response.setEncoding('utf8').on('data', (piece: string) => {
+            answer += piece;
+          });
+          response.once('error', reject);
+          response.once('end', () => resolve({ status: response.statusCode ?? 0, answer }));
+        });
+        // A signal that joins two others is lost with them at times in Node 20, and then throws.
+        asked.setTimeout(ANSWERS_WITHIN_MS, () =>
+          asked?.destroy(new Error(`no answer within ${ANSWERS_WITHIN_MS / 1000} s`)),
+        );
+        asked.once('error', reject);
+        asked.end(text);
+      });
+    } catch (thrown) {
+      const isClosed = /^(?:ECONNRESET|EPIPE)$/.test(String((thrown as NodeJS.ErrnoException).code));
+      if (asked?.reusedSocket !== true || !isClosed || signal.aborted) throw thrown;
+      return this.#send(method, path, headers, text, signal);
+    }
+  }
+
+  /**
+   * `options` with what one logs in with, which may be other credentials each time, and with connections that are kept: to make one costs
+   * both sides more than most requests do.
+   */
+  async #logIn(options: RequestOptions): Promise<RequestOptions> {
+    await this.#config.applyToHTTPSOptions(options);
+    // The client package makes one for each request. One that leads through a proxy is of another class, and is left as it is.
+    const { agent } = options;
+    if (!(agent instanceof Agent)) return options;
+    const { options: credentials } = agent;
+    if (!isDeepStrictEqual(this.#kept?.credentials, credentials))
+      this.#kept = { agent: new Agent({ ...credentials, keepAlive: true, timeout: KEPT_MS }), credentials };
+    return { ...options, agent: this.#kept?.agent };
+  }
+
   /** Opens a connection for an exec, whose messages come as buffers; throws ApiError where it was refused. */
   async connect(path: string): Promise<WebSocket> {
-    const options = {};
-    await this.#config.applyToHTTPSOptions(options);
+    const options = await this.#logIn({});
     const socket = new WebSocket(`${this.#server.replace(/^http/, 'ws')}${path}`, PROTOCOLS, {
       ...options,
       handshakeTimeout: ANSWERS_WITHIN_MS,

@@ -2,6 +2,7 @@
 // as a promise, since a container is there from the moment its start was asked for.
 
 import { PassThrough, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../base/errors.js';
 import { onExit } from '../../base/process/process-group.js';
 import type { Container, ContainerExit, EngineOptions, SandboxSpec } from '../engine.js';
@@ -9,6 +10,8 @@ import type { Cluster, RunningPod } from './cluster.js';
 
 /** The reason of a loss is asked for once, and a cluster that does not answer is one. */
 const WHY_WITHIN_MS = 5_000;
+/** By then the answer of a run has gone, which its pod's removal would only delay. */
+const REMOVED_AFTER_MS = 50;
 
 /** As in pod-state.ts, which has been loaded by then: every bridge loads this file, whatever its engine is. */
 const inOneLine = (thrown: unknown): Promise<string> =>
@@ -61,7 +64,7 @@ export class PodContainer implements Container {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.kill();
+    this.#removal ??= this.#removeSoon();
     await this.#removal;
     await this.exited;
     this.stdin.destroy();
@@ -74,9 +77,9 @@ export class PodContainer implements Container {
       exit = await (await this.#running).exited;
       // An exec whose node is gone is told as a success; its program never ends so.
       const isLost = exit.code === undefined || exit.code === 0;
-      if (isLost && !this.#closing.signal.aborted) await this.#sayWhyLost();
+      if (isLost && this.#removal === undefined) await this.#sayWhyLost();
     } catch (thrown) {
-      if (!this.#closing.signal.aborted) this.stderr.write(`${await inOneLine(thrown)}\n`);
+      if (this.#removal === undefined) this.stderr.write(`${await inOneLine(thrown)}\n`);
       exit = { code: 1, signal: undefined };
     }
     this.#hasEnded = true;
@@ -84,7 +87,7 @@ export class PodContainer implements Container {
     this.stdout.end();
     this.stderr.end();
     // A pod is used once.
-    this.#removal ??= this.#remove();
+    this.#removal ??= this.#removeSoon();
     return exit;
   }
 
@@ -92,6 +95,13 @@ export class PodContainer implements Container {
   async #sayWhyLost(): Promise<void> {
     const { pods } = await this.#cluster;
     this.stderr.write(`${await pods.whyLost(this.name, AbortSignal.timeout(WHY_WITHIN_MS))}\n`);
+  }
+
+  /** Never rejects. Its code has ended, or is about to, since its input has. */
+  async #removeSoon(): Promise<void> {
+    await sleep(REMOVED_AFTER_MS);
+    this.#closing.abort();
+    await this.#remove();
   }
 
   /** Never rejects; a pod that cannot be removed is removed by its own clock, and its rest by the next sweep. */
