@@ -229,6 +229,18 @@ it('secrets are looked for in what the words say of an event, and in nothing els
   expect(looked.toSorted()).toEqual(['a-1', 'mail', 'tools/call']);
 });
 
+it('a secret goes from what an event holds in an object of its own', () => {
+  const about = {
+    client: 'a',
+    servers: [],
+    language: 'python',
+    code: { bytes: 1, sha256: '' },
+    timeoutSeconds: 1,
+  };
+  const error = { kind: 'quota', message: 'no s3cret-value here' };
+  expect(written({}, { type: 'run.rejected', run: 'a-1', ...about, error })[0]).toContain('no … here');
+});
+
 it('a secret goes before a text is cut', () => {
   const message = `${'x'.repeat(490)} s3cret-value`;
   const [line = ''] = written({}, { type: 'engine.trouble', message });

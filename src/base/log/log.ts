@@ -3,6 +3,7 @@
 
 import picocolors from 'picocolors';
 import pino from 'pino';
+import { isObject } from '../json/records.js';
 import type { Redact } from '../secrets/redact.js';
 import { shownName } from '../text/shown-name.js';
 import {
@@ -89,11 +90,14 @@ export function logObserver(log: pino.Logger, words: EventWords, redact: Redact)
 function withoutSecrets(event: BridgeEvent, redact: Redact): BridgeEvent {
   const shown = (value: unknown): unknown => {
     if (typeof value === 'string') return redact(value);
-    return Array.isArray(value) ? value.map(shown) : value;
+    if (Array.isArray(value)) return value.map(shown);
+    return isObject(value) ? read(value) : value;
   };
-  return new Proxy(event, {
-    get: (fields, name) => (name === 'type' ? fields.type : shown(Reflect.get(fields, name))),
-  });
+  const read = <T extends object>(fields: T): T =>
+    new Proxy(fields, {
+      get: (of, name) => (of === event && name === 'type' ? event.type : shown(Reflect.get(of, name))),
+    });
+  return read(event);
 }
 
 /** The log's line for an event. */

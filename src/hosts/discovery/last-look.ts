@@ -18,7 +18,7 @@ const KEEPING_TIMES = new Set([
 type Places = { readonly paths: readonly string[]; readonly links: readonly string[] };
 
 export class LastLook<Found> {
-  /** What the last look asked for. Where that would show is found out by the next one: there may be none. */
+  /** Paths that the last look asked for. Where a change of them would show is found out by the next one: there may be none. */
   #asked: AskedPaths | undefined;
   /** Where a change of what the looks before went by would show; undefined where it might not. */
   #places: Places | undefined;
