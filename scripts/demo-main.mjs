@@ -62,5 +62,6 @@ try {
   furnish(home, join(ROOT, 'node_modules'));
   await demonstrate(home);
 } finally {
-  rmSync(home, { recursive: true, force: true });
+  // Podman's own clean-up of the last containers may still write below this home when the bridge has ended.
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
