@@ -73,10 +73,9 @@ function register(
       const { result, file, undo: command } = install(id, { dryRun, env }, place);
       if (result === 'already registered') continue;
       fresh.push(`${title} (${file})`);
-      if (!dryRun) {
-        undo.push(command);
-        setup.found.hosts = [...setup.found.hosts, { id, title }];
-      }
+      // In a dry run, too: the next step says what would be moved out of them.
+      setup.found.hosts = [...setup.found.hosts, { id, title }];
+      if (!dryRun) undo.push(command);
     } catch (thrown) {
       troubles.push(troubleIn(title, thrown));
     }
