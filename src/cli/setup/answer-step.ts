@@ -168,7 +168,7 @@ export const wallsStep: Step = {
 
 function warningsFor(controls: readonly ProbedControl[]): StepWarning[] {
   const shown = controls.slice(0, MOST_WARNINGS).map(({ control, verdict, observed, remedy }) => ({
-    detail: `${control} ${verdict === 'UNKNOWN' ? 'could not be told' : 'does not hold'}: ${observed}`,
+    detail: `${control} ${verdict === 'UNKNOWN' ? 'could not be checked' : 'does not hold'}: ${observed}`,
     remedy,
   }));
   const more = controls.length - shown.length;
@@ -186,7 +186,7 @@ async function earlierProbe({ prepared, signal, show }: SetupContext): Promise<S
   const known = lastProbe(settings.stateDir, probeKey(choice, image.id, settings));
   if (known === undefined || known.notEnforced.length > 0) return undefined;
   const held = known.enforced + known.watchdog;
-  const unknown = known.unknown === 0 ? '' : `; ${known.unknown} could not be told`;
+  const unknown = known.unknown === 0 ? '' : `; ${known.unknown} could not be checked`;
   const when = known.at.slice(0, 16).replace('T', ' ');
   return ok(`${held} of ${held + known.unknown} held when they were tried on ${when} UTC${unknown}`);
 }

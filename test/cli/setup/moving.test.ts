@@ -157,6 +157,18 @@ describe('the servers of hosts', () => {
     expect(servers.detail).toMatch(/^would be started once, counted, and moved .*: files, notes of Codex/);
   });
 
+  it('another window that has registered the bridge meanwhile is no reason to say that no host has it', async () => {
+    writeHosts();
+    const late = played.context({ options: { yes: true, adopt: false } });
+    await choicesStep.perform(late);
+    await moved({ options: { yes: true, adopt: false } });
+    expect(await hostsStep.perform(late)).toMatchObject({
+      status: 'ok',
+      detail: 'registered before in Codex, Cursor',
+    });
+    expect(late.found.hosts.map(({ id }) => id)).toEqual(['codex', 'cursor']);
+  });
+
   it('are not started where a project brings them, whatever is answered', async () => {
     writeHosts();
     writeFileSync(at('.mcp.json'), JSON.stringify({ mcpServers: { strange: server('strange') } }));
