@@ -108,7 +108,10 @@ export const CHECKS: readonly Check[] = [
     examine: ({ warnings }) =>
       warnings.length === 0
         ? ok('understood')
-        : warn(warnings.join(' '), 'Correct or remove the variable in the entry that registers the bridge.'),
+        : warn(
+            warnings.join(' '),
+            'Correct or remove the variable in this shell, or in the entry that registers the bridge.',
+          ),
   },
   {
     name: 'shared bridge',
