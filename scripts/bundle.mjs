@@ -140,12 +140,26 @@ function isForeign(specifier) {
 function notices(moduleIds) {
   const paths = moduleIds.map((id) => id.replaceAll('\\', '/'));
   const packages = paths.map((path) => path.match(/^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0]);
-  return [...new Set(packages.filter(Boolean))].sort().map(notice).join('\n');
+  /** Packages by the text of their terms, which stands once for all that have it. */
+  const titles = new Map();
+  for (const path of [...new Set(packages.filter(Boolean))].sort()) {
+    const { title, text } = notice(path);
+    titles.set(text, [...(titles.get(text) ?? []), title]);
+  }
+  // Texts that are alike stand beside one another, so that they take little room when they are packed.
+  const terms = [...titles.keys()].sort((one, other) =>
+    withoutOwner(one).localeCompare(withoutOwner(other), 'en'),
+  );
+  return terms.map((text) => `${titles.get(text).join('\n')}\n\n${text}\n\n${'-'.repeat(80)}\n`).join('\n');
+}
+
+function withoutOwner(text) {
+  return text.replace(/^.*copyright.*$/gim, '');
 }
 
 function notice(path) {
   const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));
   const file = readdirSync(path).find((entry) => /^licen[cs]e/i.test(entry));
   const text = file === undefined ? '' : readFileSync(join(path, file), 'utf8');
-  return `${name} ${version} (${license})\n\n${text.trim()}\n\n${'-'.repeat(80)}\n`;
+  return { title: `${name} ${version} (${license})`, text: text.trim() };
 }

@@ -2,9 +2,10 @@
 // from npm, and has Python in a fresh container discover their tools, call several at once and compute something.
 // Shows the code, the answer and where the time went. Uses a home folder of its own and leaves nothing behind.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -12,6 +13,11 @@ import pc from 'picocolors';
 import { environmentIn, furnish, MAIN_JOB, SERVERS } from './main-job.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const LOOK_EVERY_MS = 100;
+/** Half a minute at most; the clean-up is over where nothing was made for two seconds. */
+const LOOKS = 300;
+const GONE_LOOKS = 20;
 
 const timings = [];
 async function timeWork(what, work) {
@@ -57,10 +63,24 @@ async function demonstrate(home) {
   }
 }
 
+/** Podman's own clean-up of the last containers goes on when the bridge has ended, and makes its folders in this home again. */
+async function removeForGood(folder) {
+  for (let looks = 0, gone = 0; looks < LOOKS && gone < GONE_LOOKS; looks++) {
+    gone = existsSync(folder) ? 0 : gone + 1;
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch (thrown) {
+      // Something was made in it in this moment.
+      if (thrown.code !== 'ENOTEMPTY') throw thrown;
+    }
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
 const home = mkdtempSync(join(tmpdir(), 'mcp-sandbox-bridge-demo-'));
 try {
   furnish(home, join(ROOT, 'node_modules'));
   await demonstrate(home);
 } finally {
-  rmSync(home, { recursive: true, force: true });
+  await removeForGood(home);
 }

@@ -47,6 +47,28 @@ export const CHART = [
   'QmCC',
 ].join('');
 
+/** The code of a run that the pictures show: it runs as it stands here, and makes the calls that are told of. */
+const CODE_OF_ALL = `import pandas as pd
+
+issues = pd.DataFrame(await mcp_github.list_issues(owner="ann", repo="garden"))
+found = await mcp_github.search_code(query="repo:ann/garden gate")
+plan = await mcp_files.read_file(path="plan.md")
+await mcp_github.create_issue(owner="ann", repo="garden", title="The gate does not close")
+planned = issues[issues.title.isin(plan.content.splitlines())]
+planned[["number", "title"]].to_csv("out/issues.csv", index=False)
+issues.created_at.str[:7].value_counts(sort=False).plot.bar()
+print(len(issues), "issues,", len(planned), "planned,", len(found), "places in the code")
+`;
+const CODE_OF_PAGES = `for page in range(40):
+    await mcp_github.list_issues(owner="ann", repo="garden", page=page)
+`;
+const CODE_OF_REFUSED = `issues = await mcp_github.list_issues(owner="ann", repo="garden")
+try:
+    await mcp_github.delete_repository(owner="ann", repo="garden")
+except runtime.MCPError as error:
+    print(error)
+`;
+
 /** @typedef {import('playwright-core').Page} Page */
 /**
  * What a run is told to have been; absent is what is usual.
@@ -222,7 +244,7 @@ export async function watchStage(browser, { shots, isService = false, env: more 
             allowed: true,
           },
           ...{
-            rule: 'no rule denies it',
+            rule: 'no rule',
             durationMs: 120,
             failed: false,
             error: undefined,
@@ -235,7 +257,7 @@ export async function watchStage(browser, { shots, isService = false, env: more 
       if (underWay !== undefined)
         tell({
           ...{ type: 'run.calling', run: id, call: calls.length + 1, server: 'github', tool: 'list_issues' },
-          ...{ allowed: true, rule: 'no rule denies it', argumentBytes: 40, ...underWay },
+          ...{ allowed: true, rule: 'no rule', argumentBytes: 40, ...underWay },
         });
       if (goesOn) return;
       tell({ type: 'run.ended', run: id, servers: names, status, error, durationMs, calls: calls.length });
@@ -332,13 +354,13 @@ export const principalsIn = (/** @type {string} */ stateDir) =>
  */
 export async function furnish(stage) {
   const tools = [
-    ['list_issues', 'Lists the issues of a repository.'],
-    ['create_issue', 'Opens an issue.'],
-    ['search_code', 'Searches the code of all repositories.'],
-  ].map(([name, description]) => ({
+    ['list_issues', 'Lists the issues of a repository.', 'owner: string, repo: string, page?: integer'],
+    ['create_issue', 'Opens an issue.', 'owner: string, repo: string, title: string'],
+    ['search_code', 'Searches the code of all repositories.', 'query: string'],
+  ].map(([name, description, words]) => ({
     name,
     description,
-    arguments: 'owner: string, repo: string, page?: integer',
+    arguments: words,
     ...(name === 'search_code' && { changed: 'its description is another' }),
   }));
   stage.serve('github', tools);
@@ -352,20 +374,29 @@ export async function furnish(stage) {
   const at = (/** @type {number} */ ms, /** @type {object} */ call = {}) => ({ durationMs: ms, ...call });
   await stage.run('7be0d1c2-1', {
     isPaced: true,
-    code: 'issues = mcp_github.list_issues(owner="ann", repo="garden")\nprint(len(issues), "issues")\n',
-    stdout: '214 issues\n',
-    calls: [at(140), at(420, { tool: 'search_code' }), at(90, { server: 'files', tool: 'read_file' })],
+    code: CODE_OF_ALL,
+    stdout: '214 issues, 1 planned, 5 places in the code\n',
+    calls: [
+      at(140),
+      at(420, { tool: 'search_code' }),
+      at(90, { server: 'files', tool: 'read_file' }),
+      at(160, { tool: 'create_issue', rule: "ask 'github.create_*'" }),
+    ],
     servers: ['github', 'files'],
     files: ['out/issues.csv'],
     pictures: [{ kind: 'png', data: CHART }],
   });
-  await stage.keep('7be0d1c2-1', 'out/issues.csv', 'text/csv', 'number,title\n1,The gate does not close\n');
+  await stage.keep('7be0d1c2-1', 'out/issues.csv', 'text/csv', 'number,title\n1,The gate is low\n');
   await stage.run('7be0d1c2-2', {
+    code: 'issues = await mcp_github.list_issues(owner="ann", repo="garden")\nissues[0]["labels"]\n',
+    stdout: '',
     status: 'error',
     error: { kind: 'KeyError', message: "KeyError: 'labels'" },
     calls: [at(300, { error: 'E_TOOL_FAILED', failed: true })],
   });
   await stage.run('7be0d1c2-3', {
+    code: CODE_OF_REFUSED,
+    stdout: "Denied by deny 'github.delete_*'\n",
     calls: [
       at(60),
       at(1, {
@@ -380,8 +411,8 @@ export async function furnish(stage) {
   await stage.run('7be0d1c2-4', {
     isPaced: true,
     goesOn: true,
-    code: 'for page in range(40):\n    mcp_github.list_issues(owner="ann", repo="garden", page=page)\n',
-    calls: [at(140), at(420, { tool: 'search_code' }), at(90)],
+    code: CODE_OF_PAGES,
+    calls: [at(140), at(420), at(90)],
     underWay: {},
   });
   stage.audit([

@@ -66,7 +66,7 @@ it('warns where our own image stands in for one of isolator’s file', async () 
   expect(of('go')).toEqual({
     name: 'language go',
     status: 'warn',
-    detail: `${imageOf('go')} (built here, since golang:1.21-alpine (named in isolator's file) is not)`,
+    detail: `${imageOf('go')} (built here, because golang:1.21-alpine (named in isolator's file) is not here)`,
     remedy: "Pull golang:1.21-alpine, or remove it from isolator's file.",
   });
   expect(of('ruby')).toMatchObject({

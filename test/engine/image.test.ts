@@ -390,7 +390,7 @@ describe('chooseImage', () => {
         await expect(choose()).rejects.toMatchObject({
           code: 'E_IMAGE_MISSING',
           message: expect.stringMatching(/connection refused\. .*could not be built either: mmdebstrap/),
-          remedy: expect.stringContaining('image build'),
+          remedy: expect.stringMatching(/doctor`, .*image build`/),
         });
       expect(builds()).toBe(1);
     });

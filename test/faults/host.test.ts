@@ -5,6 +5,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { CHECKS } from '../../src/cli/doctor/doctor-checks.js';
+import type { Examination } from '../../src/cli/doctor/examination.js';
 import { hostileServer, MAIN } from '../support/start-bridge.js';
 import { coldSandboxes, pause } from '../support/time.js';
 import { amount } from './ledger.js';
@@ -14,6 +16,10 @@ const isRoot = process.getuid?.() === 0;
 const folder = (name: string) => mkdtempSync(join(process.env['TEST_ROOT'] ?? tmpdir(), `${name}-`));
 /** Longer than it takes another bridge to start, to run something and to end. */
 const LONG_CODE = `import time; time.sleep(${coldSandboxes(15) / 1000}); "whole"`;
+
+/** What `doctor` says of it. */
+const examineStateDir = (stateDir: string) =>
+  CHECKS.find(({ name }) => name === 'state directory')?.examine({ settings: { stateDir } } as Examination);
 
 describe('a full disk', () => {
   // Only root can mount a small one.
@@ -36,7 +42,8 @@ describe('a full disk', () => {
         const bridge = await stage.bridge({}, { MCP_BRIDGE_STATE_DIR: state });
         const payload = await stage.answered(bridge.run('1'));
         expect(payload).toMatchObject({ status: 'error', error: expect.stringMatching(/ENOSPC|no space/i) });
-        expect(payload.remedy).toContain('MCP_BRIDGE_STATE_DIR');
+        expect(payload.remedy).toMatch(/^Free some space on that disk, or set MCP_BRIDGE_STATE_DIR /);
+        expect(await examineStateDir(state)).toMatchObject({ status: 'fail', remedy: payload.remedy });
         execFileSync('mount', ['-o', 'remount,size=8m', state]);
         await stage.stillWorks(bridge);
         await bridge[Symbol.asyncDispose]();

@@ -97,10 +97,13 @@ describe('the licences of what is bundled', () => {
     .split(/^-{80}\n/m)
     .map((notice) => notice.trim())
     .filter((notice) => notice !== '')
-    .map((notice) => {
-      const [heading = '', ...lines] = notice.split('\n');
-      const [, name = '', version = '', licence = ''] = /^(\S+) (\S+) \((.*)\)$/.exec(heading) ?? [];
-      return { name, version, licence, terms: lines.join('\n').trim() };
+    .flatMap((notice) => {
+      // Packages with the same terms have a line each above them.
+      const [headings = '', ...paragraphs] = notice.split('\n\n');
+      return headings.split('\n').map((heading) => {
+        const [, name = '', version = '', licence = ''] = /^(\S+) (\S+) \((.*)\)$/.exec(heading) ?? [];
+        return { name, version, licence, terms: paragraphs.join('\n\n').trim() };
+      });
     });
 
   /** Packages in the bundle as `name version`, by what its source maps say: not by the list that is checked here. */

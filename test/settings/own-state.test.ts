@@ -6,6 +6,7 @@ import {
   OWN_NAMES,
   stateOpenToOthers,
 } from '../../src/settings/environment/setting-paths.js';
+import { stateDirRemedy } from '../../src/settings/files/state-dir.js';
 import { tempHome } from '../support/start-bridge.js';
 
 const uid = process.getuid?.() ?? 0;
@@ -21,6 +22,15 @@ function folder(path: string, mode = 0o700): string {
 
 const problemsOf = (stateDir: string, explicitlySet: typeof SAID = SAID) =>
   stateOpenToOthers({ stateDir, explicitlySet }, { uid });
+
+it.each([
+  ['ENOSPC', /^Free some space on that disk, or set MCP_BRIDGE_STATE_DIR /],
+  ['EDQUOT', /^Free some space on that disk, or set MCP_BRIDGE_STATE_DIR /],
+  ['EACCES', /^Set MCP_BRIDGE_STATE_DIR to a folder that you own\.$/],
+  [undefined, /^Set MCP_BRIDGE_STATE_DIR to a folder that you own\.$/],
+])('what mends a state directory goes by what the system said: %s', (code, remedy) => {
+  expect(stateDirRemedy(Object.assign(new Error('no'), { code }))).toMatch(remedy);
+});
 
 describe('a state directory that others could exchange', () => {
   it('is named with the folder, its mode and the next step', () => {

@@ -6,7 +6,9 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type BridgeError, messageOf } from '../../base/errors.js';
+import { readText } from '../../base/files/read-text.js';
 import { ownCommand } from '../../base/process/own-command.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
 import { PACKAGE_ROOT, VERSION } from '../../base/version.js';
 import { runtimeOf, triedText } from '../../engine/detect.js';
 import type { EngineImages } from '../../engine/engine.js';
@@ -19,11 +21,21 @@ import { lastProbe, probeKey } from '../../sandbox/launch/last-probe.js';
 import type { LaunchSetUp } from '../../sandbox/launch/launch-set-up.js';
 import type { Settings } from '../../settings/environment/settings.js';
 import { problemInWords } from '../../settings/files/config-file.js';
+import { stateDirRemedy } from '../../settings/files/state-dir.js';
 import { megabytes, seconds } from '../terminal/output.js';
 import { answersInWords, sharedStates } from '../windows/shared.js';
 import { wantsShared } from '../windows/start-relay.js';
 import { type Examination, type Finding, MEMORY_PROBE } from './examination.js';
-import { examineCommands, examineNetwork, examinePolicy, pathOf, subordinateIds } from './findings.js';
+import {
+  examineCommands,
+  examineNetwork,
+  examinePolicy,
+  freeRange,
+  pathOf,
+  SUBID_COUNT,
+  SUBID_FILES,
+  subordinateIds,
+} from './findings.js';
 
 type CheckResult = Omit<Finding, 'name'> | undefined;
 export type Check = {
@@ -63,8 +75,8 @@ const IN_A_MACHINE = {
   'no-root': 'where no container may be root',
 } as const;
 const ROOTFUL_REMEDY = 'Use podman or rootless docker, or enable userns-remap in the docker daemon.';
-/** One user namespace of a sandbox. */
-const SUBID_COUNT = 65_536;
+/** The bridge's own files for a first sandbox take less; a file without a byte could be made on a full disk, too. */
+const PROBE_BYTES = MB_BYTES;
 /** Longest path that podman's own command after the end of a container takes (podman 4.3, cmd/podman/root.go). */
 const MAX_RUN_ROOT_CHARS = 50;
 
@@ -96,7 +108,10 @@ export const CHECKS: readonly Check[] = [
     examine: ({ warnings }) =>
       warnings.length === 0
         ? ok('understood')
-        : warn(warnings.join(' '), 'Correct or remove the variable in the entry that registers the bridge.'),
+        : warn(
+            warnings.join(' '),
+            'Correct or remove the variable in this shell, or in the entry that registers the bridge.',
+          ),
   },
   {
     name: 'shared bridge',
@@ -140,15 +155,13 @@ export const CHECKS: readonly Check[] = [
       const probe = join(stateDir, `.doctor-${process.pid}`);
       try {
         mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-        writeFileSync(probe, '');
-        rmSync(probe);
+        writeFileSync(probe, Buffer.alloc(PROBE_BYTES));
         // The settings are wrong where others could exchange something in it.
         return ok(`${stateDir} is writable${process.getuid === undefined ? '' : ' by this user only'}`);
       } catch (thrown) {
-        return fail(
-          `${stateDir}: ${messageOf(thrown)}`,
-          'Set MCP_BRIDGE_STATE_DIR to a folder that you own.',
-        );
+        return fail(`${stateDir}: ${messageOf(thrown)}`, stateDirRemedy(thrown));
+      } finally {
+        rmSync(probe, { force: true });
       }
     },
   },
@@ -179,12 +192,13 @@ export const CHECKS: readonly Check[] = [
       const found = await engine();
       if ('error' in found || found.value.status.mode !== 'rootless' || process.platform !== 'linux')
         return undefined;
-      const short = ['/etc/subuid', '/etc/subgid'].filter((file) => subordinateIds(file) < SUBID_COUNT);
-      if (short.length === 0) return ok(`at least ${SUBID_COUNT} in /etc/subuid and /etc/subgid`);
+      const short = SUBID_FILES.filter((file) => subordinateIds(file) < SUBID_COUNT);
+      if (short.length === 0) return ok(`at least ${SUBID_COUNT} in ${SUBID_FILES.join(' and ')}`);
       const { username } = userInfo();
+      const range = freeRange(SUBID_FILES.map((file) => readText(file) ?? ''));
       return warn(
         `fewer than ${SUBID_COUNT} for ${username} in ${short.join(' and ')}`,
-        `Run as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${username}; then: podman system migrate`,
+        `Run as root: usermod --add-subuids ${range} --add-subgids ${range} ${username}; then: podman system migrate`,
       );
     },
   },

@@ -189,6 +189,12 @@ export async function languageFindings({ settings, pad, signal }: Examination): 
 /** Where the program lies that a command starts, in words. */
 export const pathOf = (binary: string, env: Environment): string => findProgram(binary, env) ?? 'not on PATH';
 
+/** The files that say which ids a user may give to containers, beside its own. */
+export const SUBID_FILES = ['/etc/subuid', '/etc/subgid'] as const;
+/** One user namespace of a sandbox. */
+export const SUBID_COUNT = 65_536;
+const FIRST_SUBID = 100_000;
+
 /** How many ids a file of the form `user:start:count` gives to this user. */
 export function subordinateIds(file: string): number {
   const { username, uid } = userInfo();
@@ -197,4 +203,15 @@ export function subordinateIds(file: string): number {
     .map((line) => line.split(':'))
     .filter(([owner]) => owner === username || owner === String(uid))
     .reduce((sum, [, , count]) => sum + Number(count), 0);
+}
+
+/** The first ids above all that are given away, as FIRST-LAST. */
+export function freeRange(files: readonly string[]): string {
+  const ends = files
+    .flatMap((text) => text.split('\n'))
+    .map((line) => line.split(':'))
+    .map(([, first, count]) => Number(first) + Number(count))
+    .filter(Number.isFinite);
+  const first = Math.max(FIRST_SUBID, ...ends);
+  return `${first}-${first + SUBID_COUNT - 1}`;
 }

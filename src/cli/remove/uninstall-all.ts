@@ -6,8 +6,9 @@ import { lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { messageOf } from '../../base/errors.js';
 import { isOnlyOurs } from '../../base/files/only-ours.js';
+import { OWN_ARGV } from '../../base/process/own-command.js';
 import { countOf } from '../../base/text/text.js';
-import { PACKAGE_NAME } from '../../base/version.js';
+import { PACKAGE_NAME, PACKAGE_ROOT } from '../../base/version.js';
 import { chooseEngine } from '../../engine/detect.js';
 import type { EngineImages } from '../../engine/engine.js';
 import { type Restored, restore } from '../../hosts/install/adoption.js';
@@ -181,6 +182,10 @@ function removeState(folder: string, names: readonly string[]) {
   return { folder, removed, left };
 }
 
+/** Says how a person removes the program that was started by this argv: only npm's own can be named by its name. */
+export const programText = ([first]: readonly string[]): string =>
+  `the program itself${first === PACKAGE_NAME ? `: npm uninstall -g ${PACKAGE_NAME}` : `, in ${PACKAGE_ROOT}`}`;
+
 function inventoryText(
   { hosts, bridges, images, state, unread, problems }: Inventory,
   { policyFile }: Settings,
@@ -213,7 +218,7 @@ function inventoryText(
   const stays = [
     ...(policyFile === undefined ? [] : [`your policy file ${visibleText(policyFile)}`]),
     'snippets, and files in other folders that you have made',
-    `the program itself: npm uninstall -g ${PACKAGE_NAME}`,
+    programText(OWN_ARGV),
   ];
   return [...lines, ...list('Stays:', stays)].join('\n');
 }

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ownCommand } from '../../base/process/own-command.js';
 import { heardOut } from '../../base/process/streams.js';
+import { clip, withoutFullStop } from '../../base/text/text.js';
 import { VERSION } from '../../base/version.js';
 import { lastProbe, probeKey } from '../../sandbox/launch/last-probe.js';
 import { Bridge } from '../../tenant/bridge.js';
@@ -27,6 +28,8 @@ const WITHIN_MS = 120_000;
 const CODE = 'import platform\nprint(6 * 7, "from Python", platform.python_version())';
 const ANSWER = /42 from Python (\S+?)(?=[\s"\\]|$)/;
 const CALL_ID = 2;
+/** A person reads so much of a failure. */
+const MAX_SAID_CHARS = 500;
 
 export const answerStep: Step = {
   name: 'answer',
@@ -41,13 +44,28 @@ export const answerStep: Step = {
     const took = seconds(performance.now() - startedAt);
     const version = answer.match(ANSWER)?.[1];
     if (version !== undefined) return ok(`6 * 7 is 42, says Python ${version}; ${took} from start to answer`);
-    const said = answer === '' ? log : answer;
+    const look = `Run \`${ownCommand('doctor')}\`.`;
+    if (answer !== '') {
+      const { error, remedy } = failureIn(answer);
+      return failedResult(`the program failed after ${took}: ${error}`, remedy ?? look);
+    }
     return failedResult(
-      `no answer came after ${took}: ${said.trim().slice(-500) || 'nothing was said'}`,
-      `Run \`${ownCommand('doctor')}\`.`,
+      `no answer came after ${took}: ${log.trim().slice(-MAX_SAID_CHARS) || 'nothing was said'}`,
+      look,
     );
   },
 };
+
+/** The failure that a line with an answer tells of, in the tool's words where they are there. */
+export function failureIn(answer: string): { readonly error: string; readonly remedy?: string | undefined } {
+  const { result, error } = Object(JSON.parse(answer));
+  const { error: said, remedy } = Object(result?.structuredContent);
+  const words = [said, error?.message, result?.content?.[0]?.text].find((one) => typeof one === 'string');
+  return {
+    error: clip(withoutFullStop(words ?? answer), MAX_SAID_CHARS),
+    remedy: typeof remedy === 'string' ? remedy : undefined,
+  };
+}
 
 const MESSAGES = [
   {
@@ -150,7 +168,7 @@ export const wallsStep: Step = {
 
 function warningsFor(controls: readonly ProbedControl[]): StepWarning[] {
   const shown = controls.slice(0, MOST_WARNINGS).map(({ control, verdict, observed, remedy }) => ({
-    detail: `${control} ${verdict === 'UNKNOWN' ? 'could not be told' : 'does not hold'}: ${observed}`,
+    detail: `${control} ${verdict === 'UNKNOWN' ? 'could not be checked' : 'does not hold'}: ${observed}`,
     remedy,
   }));
   const more = controls.length - shown.length;
@@ -168,7 +186,7 @@ async function earlierProbe({ prepared, signal, show }: SetupContext): Promise<S
   const known = lastProbe(settings.stateDir, probeKey(choice, image.id, settings));
   if (known === undefined || known.notEnforced.length > 0) return undefined;
   const held = known.enforced + known.watchdog;
-  const unknown = known.unknown === 0 ? '' : `; ${known.unknown} could not be told`;
+  const unknown = known.unknown === 0 ? '' : `; ${known.unknown} could not be checked`;
   const when = known.at.slice(0, 16).replace('T', ' ');
   return ok(`${held} of ${held + known.unknown} held when they were tried on ${when} UTC${unknown}`);
 }

@@ -8,6 +8,7 @@ import { chooseEngine } from '../../engine/detect.js';
 import type { EngineName } from '../../engine/engine.js';
 import { automaticEngines, driverOf } from '../../engine/engines.js';
 import { engineSelectionOf } from '../../sandbox/launch/launch-set-up.js';
+import { freeRange, SUBID_COUNT, SUBID_FILES } from '../doctor/findings.js';
 import { agrees } from './dialogue.js';
 import { installPackages, rootAccess, rootCommand, runAsRoot, runToTheEnd } from './install-packages.js';
 import {
@@ -166,10 +167,6 @@ async function versionOf(program: string, { signal }: SetupContext): Promise<str
 // Ranges of ids that an ordinary user may give to containers. Rootless podman maps the ids of a container to
 // them; without any it starts no image that has more than one owner.
 
-const FILES = ['/etc/subuid', '/etc/subgid'] as const;
-/** One user namespace of a sandbox. */
-const COUNT = 65_536;
-const FIRST = 100_000;
 const MIGRATE = ['podman', 'system', 'migrate'] as const;
 
 export const idsStep: Step = {
@@ -179,15 +176,15 @@ export const idsStep: Step = {
   perform: async (setup) => {
     const unneeded = whyNotOwnPodman(setup);
     if (unneeded !== undefined) return skippedResult(`not needed: ${unneeded}`);
-    const short = FILES.filter((file) => setup.machine.idsIn(file) < COUNT);
-    if (short.length === 0) return ok(`at least ${COUNT} in ${FILES.join(' and ')}`);
-    return grant(setup, `fewer than ${COUNT} in ${short.join(' and ')}`);
+    const short = SUBID_FILES.filter((file) => setup.machine.idsIn(file) < SUBID_COUNT);
+    if (short.length === 0) return ok(`at least ${SUBID_COUNT} in ${SUBID_FILES.join(' and ')}`);
+    return grant(setup, `fewer than ${SUBID_COUNT} in ${short.join(' and ')}`);
   },
 };
 
 async function grant(setup: SetupContext, what: string): Promise<StepResult> {
   const { username, isRoot } = setup.machine;
-  const range = freeRange(FILES.map((file) => readText(file) ?? ''));
+  const range = freeRange(SUBID_FILES.map((file) => readText(file) ?? ''));
   const usermod = (verb: 'add' | 'del') => [
     'usermod',
     `--${verb}-subuids`,
@@ -213,16 +210,7 @@ async function grant(setup: SetupContext, what: string): Promise<StepResult> {
   setup.clear();
   await runAsRoot(usermod('add'), access);
   if (isKnown) await runToTheEnd(MIGRATE);
-  return doneResult(`${range} in ${FILES.join(' and ')}`, { undo: [rootCommand(usermod('del'), isRoot)] });
-}
-
-/** The first ids above all that are given away, as FIRST-LAST. */
-export function freeRange(files: readonly string[]): string {
-  const ends = files
-    .flatMap((text) => text.split('\n'))
-    .map((line) => line.split(':'))
-    .map(([, first, count]) => Number(first) + Number(count))
-    .filter(Number.isFinite);
-  const first = Math.max(FIRST, ...ends);
-  return `${first}-${first + COUNT - 1}`;
+  return doneResult(`${range} in ${SUBID_FILES.join(' and ')}`, {
+    undo: [rootCommand(usermod('del'), isRoot)],
+  });
 }

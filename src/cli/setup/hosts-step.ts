@@ -44,7 +44,8 @@ export const hostsStep: Step = {
   },
 };
 
-const titles = (hosts: readonly HostHere[]): string => hosts.map(({ title }) => title).join(', ');
+const titles = (hosts: readonly Pick<HostHere, 'title'>[]): string =>
+  hosts.map(({ title }) => title).join(', ');
 
 const notAsked = (open: readonly HostHere[], warnings: readonly StepWarning[]): StepResult =>
   skippedResult(`${titles(open)} found, and registered in none, since nobody could be asked`, {
@@ -62,7 +63,7 @@ function register(
   warnings: readonly StepWarning[],
 ): StepResult {
   const { dryRun = false } = setup.options;
-  const already = here.filter(isRegistered);
+  const already: Pick<HostHere, 'id' | 'title'>[] = here.filter(isRegistered);
   const fresh: string[] = [];
   const undo: string[] = [];
   const troubles: StepWarning[] = [];
@@ -71,12 +72,18 @@ function register(
     const { title } = hostNamed(id);
     try {
       const { result, file, undo: command } = install(id, { dryRun, env }, place);
-      if (result === 'already registered') continue;
-      fresh.push(`${title} (${file})`);
-      if (!dryRun) {
-        undo.push(command);
-        setup.found.hosts = [...setup.found.hosts, { id, title }];
+      if (result === 'already registered') {
+        // Another window may have done it since the user was asked.
+        if (already.every((one) => one.id !== id)) {
+          already.push({ id, title });
+          setup.found.hosts = [...setup.found.hosts, { id, title }];
+        }
+        continue;
       }
+      fresh.push(`${title} (${file})`);
+      // In a dry run, too: the next step says what would be moved out of them.
+      setup.found.hosts = [...setup.found.hosts, { id, title }];
+      if (!dryRun) undo.push(command);
     } catch (thrown) {
       troubles.push(troubleIn(title, thrown));
     }
@@ -95,7 +102,10 @@ function register(
 }
 
 /** Entries that were there before are the user's own: they keep the image that they name. */
-function ofOtherImages(already: readonly HostHere[], env: Choices['env']): readonly StepWarning[] {
+function ofOtherImages(
+  already: readonly Pick<HostHere, 'id' | 'title'>[],
+  env: Choices['env'],
+): readonly StepWarning[] {
   const { MCP_BRIDGE_IMAGE: image } = env;
   if (image === undefined) return [];
   return already.map(({ id, title }) => ({

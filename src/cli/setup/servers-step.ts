@@ -32,6 +32,7 @@ export const serversStep: Step = {
     const { options } = setup;
     if (!options.register) return skippedResult('nothing is moved, as --no-register says');
     if (!options.adopt) return skippedResult('nothing is moved, as --no-adopt says');
+    if (setup.found.hosts.length === 0) return ok('no host has the bridge, so nothing is moved');
     const failures = await failedServers(setup);
     const { adoptions, troubles } = movableServers(
       setup,

@@ -178,7 +178,10 @@ export function reportOf(
 }
 
 function nextStep(works: boolean, dryRun: boolean, { prepared, found }: SetupContext): string {
-  if (dryRun) return `Nothing was changed. Run \`${ownCommand('setup')}\` to do it.`;
+  if (dryRun) {
+    const next = works ? '' : 'Do what is said above first. ';
+    return `Nothing was changed. ${next}Run \`${ownCommand('setup')}\` to do it.`;
+  }
   if (!works) return `Do what is said above, then run \`${ownCommand('setup')}\` again.`;
   const [host] = found.hosts;
   if (host === undefined) return `Add it to a host: \`${ownCommand('install')}\` shows which are here.`;

@@ -59,7 +59,7 @@ export function imageReasonInWords(reason: ImageChoice['reason']): string {
     case 'profile':
       return `profile ${reason.profile}, built here`;
     case 'stand-in':
-      return `built here, since ${reason.image} (${namedBy(reason.by)}) is not`;
+      return `built here, because ${reason.image} (${namedBy(reason.by)}) is not here`;
     case 'pulled':
       return 'pulled from its registry';
   }
@@ -248,7 +248,7 @@ async function pullOrBuild(
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     const built = await builtFor(wish, why, engine, observer, signal);
     if ('choice' in built) return built.choice;
-    const error = missingImageError(wish, `${why}${built.trouble}`);
+    const error = missingImageError(wish, `${why}${built.trouble}`, built.remedy);
     refusals.set(image, { until: Date.now() + REFUSAL_LASTS_MS, error });
     throw error;
   }
@@ -261,7 +261,7 @@ async function builtFor(
   engine: ImageStore,
   observer: Observer,
   signal: AbortSignal,
-): Promise<{ readonly choice: ImageChoice } | { readonly trouble: string }> {
+): Promise<{ readonly choice: ImageChoice } | { readonly trouble: string; readonly remedy?: string }> {
   if (imageSource !== 'default') return { trouble: '' };
   try {
     const built = await buildInstead(profile, { image, why }, engine, observer, signal);
@@ -269,7 +269,12 @@ async function builtFor(
     return { choice: { ...built, reason: { kind: 'stand-in', image, by: imageSource } } };
   } catch (thrown) {
     if (signal.aborted) throw thrown;
-    return { trouble: `. An image of our own could not be built either: ${asBridgeError(thrown).message}` };
+    const { message, remedy } = asBridgeError(thrown);
+    return {
+      trouble: `. An image of our own could not be built either: ${message}`,
+      // The build alone is what has just failed.
+      remedy: `${remedy === undefined ? '' : `${remedy} `}Run \`${ownCommand('doctor')}\`, which says what is missing on this machine, and then \`${buildCommand(profile)}\`.`,
+    };
   }
 }
 
@@ -310,11 +315,11 @@ export async function listImages(
   return present.map((found) => ({ ...found, chosen: found.image === chosen }));
 }
 
-function missingImageError(wish: RequestedImage, why: string): BridgeError {
+function missingImageError(wish: RequestedImage, why: string, remedy = missingRemedy(wish)): BridgeError {
   return new BridgeError(
     'E_IMAGE_MISSING',
     `The image ${wish.image} is not here and cannot be pulled: ${why}.`,
-    { fault: 'operator', remedy: missingRemedy(wish) },
+    { fault: 'operator', remedy },
   );
 }
 

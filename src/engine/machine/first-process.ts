@@ -10,6 +10,7 @@ import { BridgeError, messageOf } from '../../base/errors.js';
 import { ifThere, readText } from '../../base/files/read-text.js';
 import { isAlive, type Owner } from '../../base/process/owner.js';
 import { processStat } from '../../base/process/process-stat.js';
+import { stateDirRemedy } from '../../settings/files/state-dir.js';
 import type { EngineOptions } from '../engine.js';
 
 const argvOf = (pid: number): string[] => (readText(`/proc/${pid}/cmdline`) ?? '').split('\0');
@@ -129,7 +130,7 @@ export function makeRunDir(runDir: string, owner: Owner): void {
   } catch (cause) {
     throw new BridgeError('E_STATE', `${runDir} cannot be written: ${messageOf(cause)}.`, {
       fault: 'operator',
-      remedy: 'Free some disk space, or set MCP_BRIDGE_STATE_DIR to a directory that you own.',
+      remedy: stateDirRemedy(cause),
       cause,
     });
   }

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { BridgeError, messageOf } from '../../base/errors.js';
 import { findExchangeable } from '../../base/files/only-ours.js';
 import { formatOf, parseText } from '../../settings/files/file-formats.js';
-import { knownStateDirs } from '../../settings/files/state-dir.js';
+import { knownStateDirs, stateDirRemedy } from '../../settings/files/state-dir.js';
 import { editedText } from '../edit/edited-text.js';
 import { CannotEdit, type MemberEdit, memberAt } from '../edit/json-members.js';
 import {
@@ -155,7 +155,7 @@ function writeRecord(folder: string, change: z.output<typeof record>, planned: r
   } catch (thrown) {
     throw new BridgeError('E_STATE', `No backup can be written to ${folder}: ${messageOf(thrown)}.`, {
       fault: 'operator',
-      remedy: 'Set MCP_BRIDGE_STATE_DIR to a folder that you own. Nothing was changed.',
+      remedy: `${stateDirRemedy(thrown)} Nothing was changed.`,
       cause: thrown,
     });
   }

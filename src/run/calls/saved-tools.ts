@@ -10,6 +10,7 @@ import { didYouMean } from '../../base/text/closest.js';
 import { KB_BYTES } from '../../base/text/sizes.js';
 import { clip, clipHarmless, inOneLine } from '../../base/text/text.js';
 import { PYTHON_KEYWORDS } from '../../servers/catalog/catalog.js';
+import { stateDirRemedy } from '../../settings/files/state-dir.js';
 import type { CallParams } from '../../wire/frames.js';
 
 /** A long function has 5 KB; this bounds what a run can leave on the disk together with MAX_TOOLS. */
@@ -125,7 +126,7 @@ export class SavedTools {
       // Without the path, which is none of the guest's business.
       throw new BridgeError('E_STATE', `'${name}' cannot be saved: the state directory cannot be written.`, {
         fault: 'operator',
-        remedy: 'Set MCP_BRIDGE_STATE_DIR to a directory that you own.',
+        remedy: stateDirRemedy(cause),
         cause,
       });
     }

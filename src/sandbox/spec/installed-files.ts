@@ -17,6 +17,7 @@ import {
 import { dirname, join } from 'node:path';
 import { createHash } from '../../base/crypto.js';
 import { BridgeError } from '../../base/errors.js';
+import { stateDirRemedy } from '../../settings/files/state-dir.js';
 
 /** A directory that is being written; it gets its name when it is whole. */
 const FRESH_PREFIX = 'new-';
@@ -156,7 +157,7 @@ export function installFiles(stateDir: string, kind: keyof typeof MODES, files: 
       `The state directory ${stateDir} cannot be written: ${(cause as Error).message}.`,
       {
         fault: 'operator',
-        remedy: 'Set MCP_BRIDGE_STATE_DIR to a directory that you own.',
+        remedy: stateDirRemedy(cause),
         cause,
       },
     );

@@ -122,7 +122,7 @@ export class TokenStore {
   #stateError(cause: unknown): BridgeError {
     return new BridgeError('E_STATE', `Logins cannot be kept in ${this.#folder}: ${messageOf(cause)}.`, {
       fault: 'operator',
-      remedy: 'Set MCP_BRIDGE_STATE_DIR to a directory that you own.',
+      remedy: 'Free some disk space, or set MCP_BRIDGE_STATE_DIR to a folder that you own.',
       cause,
     });
   }

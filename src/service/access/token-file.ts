@@ -14,6 +14,7 @@ import { replaceFile } from '../../base/files/replace-file.js';
 import { ownCommand } from '../../base/process/own-command.js';
 import { MB_BYTES } from '../../base/text/sizes.js';
 import { stampOf } from '../../settings/files/config-file.js';
+import { stateDirRemedy } from '../../settings/files/state-dir.js';
 import { clientEntriesText } from './client-entries.js';
 
 // The form of a named token: `msb_`, 43 characters of base 62 for 256 random bits, and 6 for a checksum of the rest. The prefix
@@ -202,7 +203,7 @@ export class TokenFile {
     const message = `Tokens cannot be kept in ${dirname(this.path)}: ${messageOf(cause)}.`;
     return new BridgeError('E_STATE', message, {
       fault: 'operator',
-      remedy: 'Set MCP_BRIDGE_STATE_DIR to a directory that you own.',
+      remedy: stateDirRemedy(cause),
       cause,
     });
   }

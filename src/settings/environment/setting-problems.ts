@@ -19,7 +19,7 @@ export type SettingProblem = {
 const VALUE_CHARS_SHOWN = 120;
 /** Where variables of a bridge are set. It is read once, so a host has to start it anew. */
 const SETTING_REMEDY =
-  'Correct or remove it in the entry that registers the bridge (field env). Then restart the host: settings are read only at the start.';
+  'Correct or remove it in this shell, or in the entry that registers the bridge (field env). Then restart the host: settings are read only at the start.';
 
 /** Safe to show to a person or a model: one line, without the password of an address. */
 export const shownValue = (got: string): string =>

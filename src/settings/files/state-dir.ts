@@ -26,11 +26,20 @@ const SHARED_MEMORY = '/dev/shm';
 /** The engines' options for a path with a colon separate their parts by commas, in rules that differ by version. */
 const SEPARATES_PARTS = /[,"\r\n]/;
 const CHARS_SHOWN = 120;
+/** Codes of the system: no blocks or no inodes are left, and the user's share of them is used up. */
+const DISK_IS_FULL = new Set<unknown>(['ENOSPC', 'EDQUOT']);
 const OWN_FOLDER = 'mcp-sandbox-bridge';
 
 /** `written` is MCP_BRIDGE_STATE_DIR. */
 export function stateDirFrom(written: string | undefined, env: Environment, host: HostFacts): string {
   return written === undefined ? defaultStateDir(env, host) : absolutePath(written, host.cwd, host);
+}
+
+/** The next step where something could not be written in a state directory, by what the system said. */
+export function stateDirRemedy(cause: unknown): string {
+  return DISK_IS_FULL.has(Object(cause).code)
+    ? 'Free some space on that disk, or set MCP_BRIDGE_STATE_DIR to a folder on another one.'
+    : 'Set MCP_BRIDGE_STATE_DIR to a folder that you own.';
 }
 
 /** Why no bridge can use this state directory, and what would do; undefined where nothing stands against it. */

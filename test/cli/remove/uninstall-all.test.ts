@@ -3,6 +3,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { argvOf } from '../../../src/base/process/own-command.js';
+import { programText } from '../../../src/cli/remove/uninstall-all.js';
 import { Home } from '../../hosts/home.js';
 import { typed, typedJson } from '../install/typed.js';
 
@@ -54,6 +56,14 @@ it('after install and adopt, every file of the home is as before, and the state 
   for (const folder of ['.local', '.local/state']) delete after[folder];
   for (const folder of ['.local', '.local/state']) delete before[folder];
   expect(after).toEqual(before);
+});
+
+it.each([
+  ['/usr/lib/node_modules/mcp-sandbox-bridge/dist/cli/main.js', /^the program itself: npm uninstall -g /],
+  ['/home/ann/.npm/_npx/1/node_modules/.bin/mcp-sandbox-bridge', /^the program itself, in \//],
+  ['/home/ann/checkout/dist/cli/main.js', /^the program itself, in \//],
+])('what stays is named as it was started: %s', (script, words) => {
+  expect(programText(argvOf(script))).toMatch(words);
 });
 
 it('--dry-run lists everything and changes nothing', async () => {

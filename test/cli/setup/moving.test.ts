@@ -144,10 +144,29 @@ describe('the servers of hosts', () => {
   ] as const)('are not started %s', async (_how, more) => {
     writeHosts();
     const before = filesOf();
-    await moved(more);
+    const { servers } = await moved(more);
+    expect(servers.detail).not.toMatch(/^none/);
     expect([started('files'), started('notes')]).toEqual([false, false]);
     expect(text('.codex/config.toml')).toContain('[mcp_servers.files]');
     if ('options' in more && 'dryRun' in more.options) expect(filesOf()).toEqual(before);
+  });
+
+  it('are named by --dry-run as those that would be moved out of a host which has no bridge yet', async () => {
+    writeHosts();
+    const { servers } = await moved({ options: { yes: true, dryRun: true } });
+    expect(servers.detail).toMatch(/^would be started once, counted, and moved .*: files, notes of Codex/);
+  });
+
+  it('another window that has registered the bridge meanwhile is no reason to say that no host has it', async () => {
+    writeHosts();
+    const late = played.context({ options: { yes: true, adopt: false } });
+    await choicesStep.perform(late);
+    await moved({ options: { yes: true, adopt: false } });
+    expect(await hostsStep.perform(late)).toMatchObject({
+      status: 'ok',
+      detail: 'registered before in Codex, Cursor',
+    });
+    expect(late.found.hosts.map(({ id }) => id)).toEqual(['codex', 'cursor']);
   });
 
   it('are not started where a project brings them, whatever is answered', async () => {

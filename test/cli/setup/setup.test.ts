@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { freeRange } from '../../../src/cli/doctor/findings.js';
+import { failureIn } from '../../../src/cli/setup/answer-step.js';
 import { choicesStep } from '../../../src/cli/setup/choices-step.js';
-import { engineStep, freeRange, idsStep } from '../../../src/cli/setup/engine-step.js';
+import { engineStep, idsStep } from '../../../src/cli/setup/engine-step.js';
 import { hostsStep } from '../../../src/cli/setup/hosts-step.js';
 import { endText, performSteps, reportOf, stepText } from '../../../src/cli/setup/setup.js';
 import type { SetupContext } from '../../../src/cli/setup/step.js';
@@ -67,6 +69,32 @@ describe('--dry-run', () => {
     expect(steps.map(({ status }) => status)).not.toContain('failed');
     expect(filesIn(played.home)).toEqual(before);
     expect(readFileSync(join(played.home, '.codex/config.toml'), 'utf8')).toBe('# mine\n');
+  });
+
+  it('sends to what has failed before it names the command that does it', () => {
+    const setup = played.context({ options: { dryRun: true } });
+    const next = (status: 'ok' | 'failed') =>
+      reportOf([{ name: 'storage', status, detail: 'podman cannot be used', seconds: 0 }], setup).next;
+    expect(next('ok')).toMatch(/^Nothing was changed\. Run `/);
+    expect(next('failed')).toMatch(/^Nothing was changed\. Do what is said above first\. Run `/);
+  });
+});
+
+describe('a first answer', () => {
+  const line = (result: object) => JSON.stringify({ jsonrpc: '2.0', id: 2, ...result });
+
+  it('that is a failure is said in words, with the remedy of the tool', () => {
+    const structuredContent = { status: 'error', error: 'The disk is full.', remedy: 'Free some.' };
+    const content = [{ type: 'text', text: 'error: The disk is full.' }];
+    expect(failureIn(line({ result: { content, structuredContent, isError: true } }))).toEqual({
+      error: 'The disk is full',
+      remedy: 'Free some.',
+    });
+    expect(failureIn(line({ result: { content } })).error).toBe('error: The disk is full');
+    expect(failureIn(line({ error: { code: -32_603, message: 'Internal error' } })).error).toBe(
+      'Internal error',
+    );
+    expect(failureIn(line({ result: {} })).error).toContain('"id":2');
   });
 });
 
