@@ -94,6 +94,8 @@ async function ofCalls(stage, cluster) {
   const call = async (bridge, into) => {
     await pause(THINK_MS);
     into.warm.push((await timeWork(() => bridge.run('print(1)'))).ms);
+    // Behind that call a pod ends and another one starts, on the processors of this machine.
+    await pause(THINK_MS);
     into.session.push((await timeWork(() => bridge.run('print(1)', { session: 'bench' }))).ms);
   };
   await stage.withBridge({}, (here) =>
