@@ -2,6 +2,7 @@
 // what becomes of a pod when the bridge, or the pod itself, is killed. `npm run test:cluster` runs it; elsewhere it is passed over.
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { cutOff } from '../../scripts/cluster/breaking.mjs';
 import { engineUnderTest } from '../support/engine-under-test.js';
 import { startBridge, type TestBridge } from '../support/start-bridge.js';
 import { eventually, until } from '../support/time.js';
@@ -155,6 +156,25 @@ told`;
         'error',
         expect.stringMatching(/its network is open: .* is reached.*MCP_BRIDGE_ACCEPT_UNENFORCED=network/),
       ]);
+    });
+
+    it('no code runs on a node from which nothing is reached, so that nothing is shown there', async () => {
+      const [broken = '', sound = ''] = kubectl(['get', 'nodes', '--output=name']).trim().split('\n');
+      const mend = cutOff(broken.replace('node/', ''), '10.96.0.1');
+      try {
+        kubectl(['cordon', broken]);
+        const of = await started({ MCP_BRIDGE_WARM: '0' });
+        expect(await answerOf(of, '1')).toMatchObject({ error: expect.stringMatching(/network is open/) });
+        kubectl(['uncordon', broken]);
+        kubectl(['cordon', sound]);
+        expect(await answerOf(of, '1')).toMatchObject({
+          status: 'error',
+          error: expect.stringMatching(/on the node node\d without .* does not reach/),
+        });
+      } finally {
+        kubectl(['uncordon', broken, sound]);
+        mend();
+      }
     });
 
     it('code runs where that was accepted by name', async () => {

@@ -1,6 +1,7 @@
 // The wall of the network: a NetworkPolicy that denies a sandbox's pod all traffic, and the proof that the cluster obeys it. A policy
 // is not in force in the moment in which a pod starts, and a cluster without an agent for it ignores it for ever. So each sandbox
-// tries, before it is one, to reach a place that a pod without the policy has reached.
+// tries, before it is one, to reach a place that a pod without the policy has reached from the same node: on another node the place
+// itself may be out of reach, and show nothing.
 
 import { randomBytes } from 'node:crypto';
 import { BridgeError } from '../../base/errors.js';
@@ -27,7 +28,8 @@ export const networkPolicy = {
 export class NetworkWall {
   readonly #api: Api;
   #policy: Promise<void> | undefined;
-  #witness: Promise<Witness> | undefined;
+  /** By the node on which it was looked for. */
+  readonly #witnesses = new Map<string, Promise<Witness>>();
   /** Words for the proof that the policy holds, once there is one. */
   #shownBy: string | undefined;
 
@@ -50,20 +52,22 @@ export class NetworkWall {
   }
 
   /**
-   * A place that pods reach which no policy of ours holds, as one has shown, so that a sandbox which does not reach it is walled in.
-   * Found out once, by a pod of the same image as `spec`. Throws E_NETWORK where no pod reaches it, since then nothing is shown.
+   * A place that pods of the node `node` reach which no policy of ours holds, as one has shown, so that a sandbox there which does not
+   * reach it is walled in. Found out once for a node, by a pod of the same image as `spec`. Throws E_NETWORK where that does not reach
+   * it, since then nothing is shown.
    */
   async witness(
     spec: SandboxSpec,
     wishes: PodWishes,
-    instance: string,
+    { instance, node }: { readonly instance: string; readonly node: string },
     signal: AbortSignal,
   ): Promise<Witness> {
-    this.#witness ??= this.#look(spec, wishes, instance, signal);
-    this.#witness.catch(() => {
-      this.#witness = undefined;
-    });
-    return this.#witness;
+    const known = this.#witnesses.get(node);
+    if (known !== undefined) return known;
+    const looking = this.#look(spec, { ...wishes, node }, instance, signal);
+    this.#witnesses.set(node, looking);
+    looking.catch(() => this.#witnesses.delete(node));
+    return looking;
   }
 
   async #raise(signal: AbortSignal): Promise<void> {
@@ -86,7 +90,12 @@ export class NetworkWall {
     }
   }
 
-  async #look(spec: SandboxSpec, wishes: PodWishes, instance: string, signal: AbortSignal): Promise<Witness> {
+  async #look(
+    spec: SandboxSpec,
+    wishes: PodWishes & { readonly node: string },
+    instance: string,
+    signal: AbortSignal,
+  ): Promise<Witness> {
     const witness = await this.#place(signal);
     // One that is just being deleted keeps its name.
     const name = `${INSTANCE_LABEL}-${instance}-witness-${randomBytes(3).toString('hex')}`;
@@ -111,11 +120,11 @@ export class NetworkWall {
     }
     throw new BridgeError(
       'E_NETWORK',
-      `It cannot be shown that this cluster obeys NetworkPolicies: a pod of the namespace ${this.#api.namespace} without the bridge's policy does not reach ${witness.host}:${witness.port} either.`,
+      `It cannot be shown that this cluster obeys NetworkPolicies: a pod of the namespace ${this.#api.namespace} on the node ${wishes.node} without the bridge's policy does not reach ${witness.host}:${witness.port} either.`,
       {
         fault: 'operator',
         remedy:
-          'Let pods of the namespace reach the API server where no policy of the bridge holds them. Or accept it: MCP_BRIDGE_ACCEPT_UNENFORCED=network.',
+          'Let pods of the namespace on all nodes reach the API server where no policy of the bridge holds them. Or accept it: MCP_BRIDGE_ACCEPT_UNENFORCED=network.',
       },
     );
   }

@@ -31,6 +31,8 @@ export type PodWishes = {
   readonly owners: readonly OwnerReference[];
   /** Nodes that are taken only where there is no other. */
   readonly avoids: readonly string[];
+  /** The one node that is taken; without it, any. */
+  readonly node?: string;
   /** The OCI runtime's name: a RuntimeClass, or CLUSTER_DEFAULT. */
   readonly runtime: string | undefined;
   readonly walls?: NodeWalls;
@@ -47,7 +49,10 @@ const REQUESTS = { cpu: '50m', memory: `64${MB}` };
 /** Who waits for a pod waits for its end, too: its first process ends at once when it is told. */
 export const GRACE_SECONDS = 1;
 
-export function podOf(spec: SandboxSpec, { files, labels, owners, avoids, runtime, walls = {} }: PodWishes) {
+export function podOf(
+  spec: SandboxSpec,
+  { files, labels, owners, avoids, node, runtime, walls = {} }: PodWishes,
+) {
   const [user, group] = spec.user.split(':').map(Number);
   const writable = [
     ...spec.tmpfs.map(({ target, sizeMb }) => ({ target, sizeMb })),
@@ -74,7 +79,7 @@ export function podOf(spec: SandboxSpec, { files, labels, owners, avoids, runtim
       ...(walls.hasOwnUsers ? { hostUsers: false } : {}),
       shareProcessNamespace: false,
       hostname: spec.hostname,
-      ...(avoids.length === 0 ? {} : { affinity: awayFrom(avoids) }),
+      ...affinityOf(avoids, node),
       // Names lead nowhere.
       dnsPolicy: 'None',
       dnsConfig: { nameservers: ['127.0.0.1'] },
@@ -144,15 +149,19 @@ export function podOf(spec: SandboxSpec, { files, labels, owners, avoids, runtim
   };
 }
 
-const awayFrom = (nodes: readonly string[]) => ({
-  nodeAffinity: {
-    preferredDuringSchedulingIgnoredDuringExecution: [
-      {
-        weight: 100,
-        preference: {
-          matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: nodes }],
-        },
-      },
-    ],
-  },
-});
+function affinityOf(avoids: readonly string[], node: string | undefined) {
+  const elsewhere = { key: 'kubernetes.io/hostname', operator: 'NotIn', values: avoids };
+  // By its name, as a DaemonSet has its pods placed: the scheduler still looks whether there is room.
+  const there = { key: 'metadata.name', operator: 'In', values: [node] };
+  const nodeAffinity = {
+    ...(avoids.length > 0 && {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        { weight: 100, preference: { matchExpressions: [elsewhere] } },
+      ],
+    }),
+    ...(node !== undefined && {
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields: [there] }] },
+    }),
+  };
+  return Object.keys(nodeAffinity).length === 0 ? {} : { affinity: { nodeAffinity } };
+}

@@ -18,7 +18,7 @@ import { type ExecStreams, execIn } from './exec-streams.js';
 import type { ClusterFiles } from './files.js';
 import type { NetworkWall } from './network-wall.js';
 import { type OwnerReference, ownersOf } from './own-pod.js';
-import { enterCommand } from './pod-programs.js';
+import { enterCommand, type Witness } from './pod-programs.js';
 import { GRACE_SECONDS, type PodWishes, podOf } from './pod-spec.js';
 import { lossOf, waitForPod } from './pod-state.js';
 import { wallsOf } from './pod-walls.js';
@@ -26,7 +26,7 @@ import { type ClaimedPod, POOL_DOOR, SandboxClaims } from './sandbox-claims.js';
 
 /** A policy comes into force within a second, on a busy node within some. */
 const WALL_WITHIN_SECONDS = 15;
-/** By then a cluster has noticed that a node is gone. */
+/** By then a cluster has noticed that a node is gone, or somebody has that it is broken. */
 const AVOIDED_MS = 60_000;
 /** Between tries to make a pod whose name another one still has. */
 const SAME_NAME_RETRY_MS = 200;
@@ -34,6 +34,7 @@ const SAME_NAME_RETRY_MS = 200;
 const FIRST_RETRY_MS = 500;
 const DELETE_TRIES = 8;
 
+type PlacedPod = { readonly door: string; readonly node: string };
 export type RunningPod = Pick<ExecStreams, 'write' | 'closeInput' | 'exited'>;
 
 export class Pods {
@@ -45,7 +46,7 @@ export class Pods {
   /** By the name of its sandbox; any other sandbox is a pod of its own name. */
   readonly #claimed = new Map<string, ClaimedPod>();
   #owners: Promise<readonly OwnerReference[]> | undefined;
-  /** Nodes that may be gone, and until when no pod is to go there, by performance.now(). */
+  /** Nodes that may be gone or broken, and until when no pod is to go there, by performance.now(). */
   readonly #avoided = new Map<string, number>();
 
   constructor(api: Api, files: ClusterFiles, wall: NetworkWall) {
@@ -72,40 +73,66 @@ export class Pods {
       avoids: [...this.#avoided].filter(([, until]) => until > performance.now()).map(([node]) => node),
     };
     await this.#wall.raise(signal);
-    // Both at once: one is only there to show that the other's wall is one.
-    const looking = acceptsOpenNetwork ? undefined : this.#wall.witness(spec, wishes, instance, signal);
-    looking?.catch(() => {});
-    const door =
-      (await this.#claim(spec, wishes, options, signal)) ?? (await this.#start(spec, wishes, signal));
-    const witness = await looking;
+    let looking: Promise<Witness | undefined> | undefined;
+    // As soon as the pod has its node: one is only there to show that the other's wall is one.
+    const whenPlaced = (node: string) => {
+      looking ??= acceptsOpenNetwork
+        ? Promise.resolve(undefined)
+        : this.#witnessOn(node, spec, wishes, instance, signal);
+      looking.catch(() => {});
+      return looking;
+    };
+    const { door, node } =
+      (await this.#claim(spec, wishes, options, signal)) ??
+      (await this.#start(spec, wishes, whenPlaced, signal));
+    const witness = await whenPlaced(node);
     signal.throwIfAborted();
     const command = enterCommand({ ...spec, name: door }, { witness, seconds: WALL_WITHIN_SECONDS });
     return execIn(this.#api, this.#podOf(spec.name), command, output);
   }
 
-  /** The name at which the first process of a pod waits that was claimed; undefined where none could be. */
+  /** As NetworkWall.witness(). Where it shows nothing, new pods go to other nodes for a while. */
+  async #witnessOn(
+    node: string,
+    spec: SandboxSpec,
+    wishes: PodWishes,
+    instance: string,
+    signal: AbortSignal,
+  ): Promise<Witness> {
+    try {
+      return await this.#wall.witness(spec, wishes, { instance, node }, signal);
+    } catch (thrown) {
+      if (!signal.aborted) this.#avoid(node);
+      throw thrown;
+    }
+  }
+
+  /** The name at which the first process of a pod waits that was claimed, and the pod's node; undefined where none could be. */
   async #claim(
     spec: SandboxSpec,
     wishes: PodWishes,
     options: EngineOptions,
     signal: AbortSignal,
-  ): Promise<string | undefined> {
+  ): Promise<PlacedPod | undefined> {
     const claimed = await this.claims.take(spec, wishes, options, signal);
     if (claimed === undefined) return undefined;
     this.#claimed.set(spec.name, claimed);
-    return POOL_DOOR;
+    return { door: POOL_DOOR, node: claimed.pod.spec.nodeName };
   }
 
-  /** As #claim(), of a pod that is made now. */
-  async #start(spec: SandboxSpec, wishes: PodWishes, signal: AbortSignal): Promise<string> {
+  /** As #claim(), of a pod that is made now. `whenPlaced` is told its node before the pod runs. */
+  async #start(
+    spec: SandboxSpec,
+    wishes: PodWishes,
+    whenPlaced: (node: string) => void,
+    signal: AbortSignal,
+  ): Promise<PlacedPod> {
     await this.#make(podOf(spec, wishes), signal);
-    await waitForPod(
-      this.#api,
-      spec.name,
-      signal,
-      ({ status }) => status?.containerStatuses?.[0]?.state?.running !== undefined,
-    );
-    return spec.name;
+    const pod = await waitForPod(this.#api, spec.name, signal, ({ spec: { nodeName }, status }) => {
+      if (nodeName !== undefined) whenPlaced(nodeName);
+      return status?.containerStatuses?.[0]?.state?.running !== undefined;
+    });
+    return { door: spec.name, node: pod.spec.nodeName };
   }
 
   #podOf(sandbox: string): string {
@@ -158,8 +185,12 @@ export class Pods {
     const known = await this.whyEnded(name, signal);
     if (known !== undefined) return known;
     const node = String((await this.#find(name, signal))?.spec.nodeName);
-    this.#avoided.set(node, performance.now() + AVOIDED_MS);
+    this.#avoid(node);
     return `the connection to its pod ${this.#podOf(name)} on ${node} has ended, and the cluster knows of no reason yet: the node may be gone (\`kubectl get node ${node}\`)`;
+  }
+
+  #avoid(node: string): void {
+    this.#avoided.set(node, performance.now() + AVOIDED_MS);
   }
 
   /** Undefined where the account may not ask for nodes. */

@@ -125,6 +125,20 @@ describe('the pod of a sandbox', () => {
     expect(made('default').spec).not.toHaveProperty('runtimeClassName');
   });
 
+  it('is placed away from nodes that are avoided, and on the one that is named', () => {
+    expect(pod.spec).not.toHaveProperty('affinity');
+    const wishes = { files, labels: {}, owners: [], avoids: ['node2'], node: 'node1', runtime: undefined };
+    const { nodeAffinity } = Object(podOf(spec, wishes).spec).affinity;
+    const away = [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: ['node2'] }];
+    const there = [{ key: 'metadata.name', operator: 'In', values: ['node1'] }];
+    expect(nodeAffinity).toEqual({
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        { weight: 100, preference: { matchExpressions: away } },
+      ],
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields: there }] },
+    });
+  });
+
   it('has a node look for no registry where the image is one that was built', () => {
     const policyOf = (image: string) => made(undefined, image).spec.containers[0]?.imagePullPolicy;
     expect([policyOf('localhost/x:1'), policyOf('python:3.14-slim')]).toEqual(['Never', 'IfNotPresent']);
