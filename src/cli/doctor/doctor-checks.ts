@@ -155,13 +155,15 @@ export const CHECKS: readonly Check[] = [
       const probe = join(stateDir, `.doctor-${process.pid}`);
       try {
         mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-        writeFileSync(probe, Buffer.alloc(PROBE_BYTES));
+        try {
+          writeFileSync(probe, Buffer.alloc(PROBE_BYTES));
+        } finally {
+          rmSync(probe, { force: true });
+        }
         // The settings are wrong where others could exchange something in it.
         return ok(`${stateDir} is writable${process.getuid === undefined ? '' : ' by this user only'}`);
       } catch (thrown) {
         return fail(`${stateDir}: ${messageOf(thrown)}`, stateDirRemedy(thrown));
-      } finally {
-        rmSync(probe, { force: true });
       }
     },
   },
