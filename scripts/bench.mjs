@@ -119,8 +119,9 @@ async function measure() {
     interrupted.abort();
     process.exit(130);
   });
+  let bare;
   try {
-    const bare = await Bare.open(stage, interrupted.signal);
+    bare = await Bare.open(stage, interrupted.signal);
     const rows = [];
     for (const [name, measureOf] of Object.entries(MEASURES)) {
       if (only.includes(name)) rows.push(...(await take(name, measureOf, stage, bare, interrupted.signal)));
@@ -128,10 +129,11 @@ async function measure() {
     const facts = machineFacts(bare.choice);
     report(rows, facts);
     if (isPublished) publishEarlier({ rows, quick, ...facts });
-    bare.close();
     if (rows.some(({ failed }) => failed !== undefined)) process.exitCode = 1;
   } catch (thrown) {
     console.error(thrown.remedy === undefined ? thrown : `${thrown.message} ${thrown.remedy}`);
     process.exitCode = 1;
+  } finally {
+    await bare?.close();
   }
 }

@@ -82,7 +82,9 @@ export class Bare {
     return this.#run({ ...spec, command }, 'hello\n');
   }
 
-  close() {
+  /** Ends what the engine keeps to start sandboxes from: a process that has a container's input does not end. */
+  async close() {
+    await this.engine[Symbol.asyncDispose]();
     removeRunDir({ stateDir: this.#stage.stateDir, instance: this.#context.instance });
   }
 
