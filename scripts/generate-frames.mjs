@@ -27,7 +27,7 @@ const framesOf = (union) =>
 
 /** The same of HostFrame, which is a type without a schema: its members are read from the text. */
 function hostFrames(source) {
-  const text = source.slice(source.indexOf('export type HostFrame'));
+  const text = source.slice(source.indexOf('export type RunFrame'));
   const members = text.matchAll(/\{\s*readonly type: '(\w+)'(?:;([^}]*))?\s*\}/g);
   return [...members].map(([, type, rest = '']) => [
     type,

@@ -67,21 +67,27 @@ class Guest:
         self.waiting = waiting
 
 
-def check(code: str, file: str | None, streams: Streams, name: str = MAIN_FILE) -> Program | None:
-    """Says what became of it. Nothing of it is run, and the guest, which exists already, hears nothing of it.
+def check(
+    frame: Mapping[str, Any], streams: Streams, name: str = MAIN_FILE
+) -> tuple[Program | None, dict[str, Any] | None]:
+    """Says what became of the code of a `check`. Nothing of it is run here, and the guest hears nothing of it.
 
-    Code without a `file` is called `name`.
+    Returns the program, and the run that came with it where that begins now: of code that names no tool, about which
+    the host has nothing to say. Code without a file is called `name`.
     """
+    file = frame["file"]
     try:
         # A script's name is its whole path, as it is for an interpreter that is given a file.
-        program, named = compile_program(code, None if file is None else os.path.abspath(file), name)
+        path = None if file is None else os.path.abspath(file)
+        program, named = compile_program(frame["code"], path, name)
     except NOT_COMPILABLE as error:
         shorten_line(error)
         # Without its traceback, which is that of the compiler.
         send(streams, {"type": "refused", "error": describe_failure(error.with_traceback(None))})
-        return None
+        return None, None
+    # Before it is handed over: whatever the code says in our name comes later.
     send(streams, {"type": "checked", "named": [vars(tool) for tool in named]})
-    return program
+    return program, None if named else frame["run"]
 
 
 def send(streams: Streams, frame: Mapping[str, Any]) -> None:

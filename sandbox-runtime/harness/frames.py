@@ -27,7 +27,7 @@ MAX_SKIPPED_NAMED = 20
 MAX_UNREAD_BYTES = 67_108_864
 MAX_VALUES = 1_000_000
 OUTPUT_CHUNK_BYTES = 65_536
-PROTOCOL_VERSION = 8
+PROTOCOL_VERSION = 9
 
 # What each method of a `call` takes.
 CALL_PARAMS: dict[str, tuple[str, ...]] = {
@@ -74,9 +74,9 @@ SUPERVISOR_FRAMES: dict[str, tuple[str, ...]] = {
 
 # From the host.
 HOST_FRAMES: dict[str, tuple[str, ...]] = {
-    "check": ("code", "file"),
-    "input": ("data", "folder"),
     "run": ("timeoutSeconds", "loaded", "discovered", "files", "program"),
+    "check": ("code", "file", "run"),
+    "input": ("data", "folder"),
     "interrupt": (),
     "hold": (),
     "alive": (),

@@ -125,9 +125,11 @@ class Session:
             return
         frame = decode(line)
         kind = frame.pop("type")
-        if kind == "check":
+        if kind == "check" and not self._is_under_way:
             name = name_of_call(self._calls + 1)
-            self._program = check(frame["code"], frame["file"], self._streams, name)
+            self._program, run = check(frame, self._streams, name)
+            if run is not None:
+                self._begin(run)
         elif kind == "run" and self._program is not None and not self._is_under_way:
             self._begin(frame)
         elif kind == "interrupt":

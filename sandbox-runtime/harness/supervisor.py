@@ -173,7 +173,9 @@ def _receive_run(streams: Streams, program_fd: int) -> Handover:
         frame = decode(line)
         kind = frame.pop("type")
         if kind == "check":
-            program = check(frame["code"], frame["file"], streams)
+            program, run = check(frame, streams)
+            if run is not None:
+                return Handover(program, run, reader.unread())
         elif kind == "run" and frame["program"] is not None and frame["program"]["ways"]:
             return Handover(None, frame, reader.unread())
         elif kind == "run" and program is not None:

@@ -136,11 +136,11 @@ class Host:
         except BrokenPipeError:
             pass
 
-    def check(self, code: str, file: str | None = None) -> Frame:
-        """Has the code checked and returns the answer."""
+    def check(self, code: str, file: str | None = None, run: Frame | None = None) -> Frame:
+        """Has the code checked and returns the answer; `run` is the frame that is sent with it."""
         answers = ("checked", "refused")
         seen = sum(len(self.of_type(kind)) for kind in answers)
-        self.send({"type": "check", "code": code, "file": file})
+        self.send({"type": "check", "code": code, "file": file, "run": run})
         self.wait_for(lambda _: sum(len(self.of_type(kind)) for kind in answers) > seen)
         return next(frame for frame in reversed(self.frames) if frame["type"] in answers)
 
@@ -166,6 +166,17 @@ class Host:
         session: Frame | None = None,
     ) -> None:
         """Sends the run frame for what was checked last."""
+        self.send(self.run_frame(loaded, discovered, files, program, session))
+
+    @staticmethod
+    def run_frame(
+        loaded: list[Frame] | None = None,
+        discovered: list[Frame] | None = None,
+        files: list[Frame] | None = None,
+        program: Frame | None = None,
+        session: Frame | None = None,
+    ) -> Frame:
+        """That frame."""
         servers = loaded or []
         briefs = [
             {
@@ -175,17 +186,15 @@ class Host:
             }
             for s in servers
         ]
-        self.send(
-            {
-                "type": "run",
-                "timeoutSeconds": 30,
-                "loaded": servers,
-                "discovered": briefs + (discovered or []),
-                "files": files or [],
-                "program": program,
-                **({} if session is None else {"session": session, "token": "t-1"}),
-            }
-        )
+        return {
+            "type": "run",
+            "timeoutSeconds": 30,
+            "loaded": servers,
+            "discovered": briefs + (discovered or []),
+            "files": files or [],
+            "program": program,
+            **({} if session is None else {"session": session, "token": "t-1"}),
+        }
 
     def hang_up(self) -> None:
         """Ends what is sent."""

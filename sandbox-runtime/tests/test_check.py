@@ -36,6 +36,27 @@ class CheckTest(unittest.TestCase):
             self.assertEqual(host.process.returncode, 70)
             self.assertEqual(host.of_type("exited"), [])
 
+    def test_a_run_that_comes_with_the_check_begins_after_the_answer(self) -> None:
+        with Host() as host:
+            self.assertEqual(
+                host.check("print('ran')\n1", run=host.run_frame()), {"type": "checked", "named": []}
+            )
+            host.finish()
+            self.assertEqual((host.stdout, host.value), ("ran\n", 1))
+            ours = [
+                frame["type"] for frame in host.frames if frame["type"] in ("checked", "output", "exited")
+            ]
+            # What is printed may come in several pieces.
+            self.assertEqual((ours[0], set(ours[1:-1]), ours[-1]), ("checked", {"output"}, "exited"))
+
+    def test_a_run_that_comes_with_the_check_is_dropped_where_the_host_is_to_decide(self) -> None:
+        with Host() as host:
+            self.assertEqual(host.check("def", run=host.run_frame())["type"], "refused")
+            self.assertEqual(len(host.check("await mcp_a.b()", run=host.run_frame())["named"]), 1)
+            self.assertEqual(host.check("'last'")["type"], "checked")
+            host.run()
+            self.assertEqual(host.finish().value, "last")
+
     def test_every_check_warns_anew(self) -> None:
         """A program that is checked twice, in the same sandbox, is compiled twice by the same process."""
         with Host() as host:

@@ -81,7 +81,7 @@ function inChild(stage) {
     const channel = new Channel(child, {
       onGuest: (frame) => answer(frame, (reply) => channel.send(reply), resolve, reject),
       onSupervisor: ({ type }) => {
-        if (type === 'hello') channel.send({ type: 'check', code: CODE, file: null });
+        if (type === 'hello') channel.send({ type: 'check', code: CODE, file: null, run: null });
         else if (type === 'checked') channel.send(RUN);
       },
       onNoise: (line) => reject(new Error(`the harness said: ${line}`)),

@@ -244,6 +244,23 @@ export type SessionFacts = {
   readonly keepRunning: boolean;
 };
 
+/** Has what was checked last run, or a program that needs no check. */
+export type RunFrame = {
+  readonly type: 'run';
+  readonly timeoutSeconds: number;
+  readonly loaded: readonly ServerDoc[];
+  readonly discovered: readonly ServerBrief[];
+  readonly files: readonly SentFile[];
+  /** Null for code that is no file. */
+  readonly program: ProgramStart | null;
+  /** Session that this is a call in; absent for a run of its own. Neither ever becomes the other. */
+  readonly session?: SessionFacts;
+  /**
+   * Token of this call of a session: the call's last frame repeats it, which no frame can that was made before the call.
+   */
+  readonly token?: string;
+};
+
 /** From the host, on the container's stdin. Trusted: the far side only types it. */
 export type HostFrame =
   | {
@@ -251,6 +268,8 @@ export type HostFrame =
       readonly code: string;
       /** Under which name; null for code that is no file. */
       readonly file: string | null;
+      /** Begins at once where the code compiles and names no tool, as if it were sent behind the answer; else it is dropped. */
+      readonly run: RunFrame | null;
     }
   | {
       readonly type: 'input';
@@ -259,21 +278,7 @@ export type HostFrame =
       /** Absolute: where the first has the harness keep all of them; null is where temporary files lie. */
       readonly folder: string | null;
     }
-  | {
-      readonly type: 'run';
-      readonly timeoutSeconds: number;
-      readonly loaded: readonly ServerDoc[];
-      readonly discovered: readonly ServerBrief[];
-      readonly files: readonly SentFile[];
-      /** Null for code that is no file. */
-      readonly program: ProgramStart | null;
-      /** Session that this is a call in; absent for a run of its own. Neither ever becomes the other. */
-      readonly session?: SessionFacts;
-      /**
-       * Token of this call of a session: the call's last frame repeats it, which no frame can that was made before the call.
-       */
-      readonly token?: string;
-    }
+  | RunFrame
   | { readonly type: 'interrupt' }
   | { readonly type: 'hold' }
   | { readonly type: 'alive' }

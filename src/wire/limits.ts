@@ -2,7 +2,7 @@
 // numbers is written with those of the frames.
 
 /** Raised by one with every change that an older peer would misread. */
-export const PROTOCOL_VERSION = 8;
+export const PROTOCOL_VERSION = 9;
 
 /** One line, newline included. A 40 MB tool result fits with its escapes; memory per stream stays bounded. */
 export const MAX_FRAME_BYTES = 64 * 1024 * 1024;

@@ -78,7 +78,7 @@ async function run({ take, open, kept }: Overrides = {}, change: Partial<RunInpu
       retire: () => ends.push('retired'),
     },
     servers: {
-      wanted: { servers: ['s'], others: [] },
+      wanted: { servers: change.servers ?? ['s'], others: [] },
       open: open ?? (() => Promise.resolve(SERVER)),
       discovered: () => [],
       policy: () => policyOf({ allow: undefined, deny: [], file: undefined }, []),
@@ -150,6 +150,86 @@ describe('a program that does not pass', () => {
     answers = () => [checked('tt')];
     expect(await run()).toMatchObject({ status: 'validation_error', error: { type: 'E_TOOL_UNKNOWN' } });
     expect([sent(), ends]).toEqual([['check'], ['back']]);
+  });
+});
+
+describe('a program that waits for no server, where its sandbox can be seen', () => {
+  const alone = { servers: [] };
+  const exited: SupervisorFrame = { type: 'exited', code: 0, signal: null, memoryKills: null };
+  const begun: SupervisorFrame = { type: 'checked', named: [] };
+  const result = { type: 'result', value: 1, repr: '1', exact: true } as const;
+  beforeEach(() => {
+    container.pid = process.pid;
+  });
+
+  it('is sent to be run with its check, and has begun when that is answered', async () => {
+    container.onFrame = () => {
+      // The guest's stream may be read first.
+      container.sayAsGuest(result);
+      for (const frame of [begun, exited]) container.say(frame);
+    };
+    expect(await run({}, alone)).toMatchObject({ status: 'success', result: { repr: '1' } });
+    expect([sent(), ends]).toEqual([['check'], ['started', 'retired']]);
+    expect(container.sent[0]).toMatchObject({ run: { type: 'run', loaded: [] } });
+  });
+
+  it('is sent again where it names a tool that may be had, and refused where it may not', async () => {
+    expect(await run({}, alone)).toMatchObject({ status: 'success' });
+    expect([sent(), ends]).toEqual([
+      ['check', 'run'],
+      ['started', 'retired'],
+    ]);
+  });
+
+  it('is checked first where it has files', async () => {
+    answers = (type) => (type === 'check' ? [begun] : [exited]);
+    expect(await run({}, { ...alone, files: [{ name: 'a', data: 'YQ==' }] })).toMatchObject({
+      status: 'success',
+    });
+    expect([sent(), container.sent[0]?.['run']]).toEqual([['check', 'run'], null]);
+  });
+
+  it('says that nothing was run when it is no Python, or did not come to an end of its check', async () => {
+    answers = () => [refused];
+    expect(await run({}, alone)).toMatchObject({
+      status: 'validation_error',
+      error: { type: 'SyntaxError' },
+      calls: 0,
+    });
+    expect([sent(), ends]).toEqual([['check'], ['back']]);
+    container = new FakeContainer();
+    container.pid = process.pid;
+    expect(await run({}, { ...alone, timeoutSeconds: 0.1 })).toMatchObject({
+      status: 'timeout',
+      error: { message: 'Timed out after 0.1 s. It was still being compiled: nothing was run.' },
+    });
+    expect(container.wasKilled).toBe(true);
+  });
+
+  it('is not said to have run nothing when it has begun as it was ended', async () => {
+    const kill = container.kill.bind(container);
+    container.onFrame = () => {};
+    container.kill = () => {
+      container.say(begun);
+      kill();
+    };
+    const outcome = await run({}, { ...alone, timeoutSeconds: 0.1 });
+    expect(outcome).toMatchObject({ status: 'timeout' });
+    expect(outcome.error?.message).not.toContain('nothing was run');
+  });
+
+  it('is not run a second time when its sandbox is lost over the check', async () => {
+    const gone = new FakeContainer();
+    gone.pid = process.pid;
+    gone.onFrame = () => gone.end();
+    const first = greeted(gone);
+    let taken = 0;
+    const take = () => {
+      taken++;
+      return first;
+    };
+    expect(await run({ take }, alone)).toMatchObject({ status: 'error', error: { type: 'E_SANDBOX_LOST' } });
+    expect(taken).toBe(1);
   });
 });
 

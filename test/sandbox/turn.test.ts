@@ -1,7 +1,7 @@
 // Every turn of the conversation with a sandbox against every frame that may come and every wish that we may have: what
 // leads on is listed, and all the rest is refused.
 
-import { describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   afterGuest,
   afterSupervisor,
@@ -9,12 +9,11 @@ import {
   beginRun,
   endsBetweenCalls,
   mayRest,
-  type RunFrame,
   type RunHandlers,
   type SandboxTurn,
   wasGivenRun,
 } from '../../src/sandbox/conversation/turn.js';
-import type { GuestFrame, ProgramStart, SupervisorFrame } from '../../src/wire/frames.js';
+import type { GuestFrame, ProgramStart, RunFrame, SupervisorFrame } from '../../src/wire/frames.js';
 
 const error = { type: 'SyntaxError', message: 'no', traceback: [] };
 const SUPERVISOR: { readonly [T in SupervisorFrame['type']]: Extract<SupervisorFrame, { type: T }> } = {
@@ -40,7 +39,13 @@ const ofRun = { handlers, hasLastWord: false };
 const TURNS: { readonly [A in SandboxTurn['at']]: Extract<SandboxTurn, { at: A }> } = {
   starting: { at: 'starting', onHello: heard },
   waiting: { at: 'waiting', hasProgram: true, isAsItWas: true },
-  checking: { at: 'checking', onAnswer: heard, startedAt: performance.now(), isAsItWas: true },
+  checking: {
+    at: 'checking',
+    onAnswer: heard,
+    startedAt: performance.now(),
+    isAsItWas: true,
+    heldBack: { frames: [], chars: 0 },
+  },
   running: { at: 'running', ...ofRun, isSession: false },
   reported: { at: 'reported', ...ofRun, report: { code: 0, signal: null } },
 };
@@ -152,6 +157,76 @@ describe('what a turn remembers', () => {
       report: SUPERVISOR.exited,
     });
     expect(afterGuest(TURNS.reported, RAISED, '')?.next).toMatchObject({ at: 'reported', hasLastWord: true });
+  });
+});
+
+describe('a run that is sent with the check', () => {
+  const named: typeof SUPERVISOR.checked = {
+    type: 'checked',
+    named: [{ server: 's', tool: 't', line: 1 }],
+  };
+  const hears: RunHandlers = { onOutput: vi.fn(), onGuest: vi.fn(), onFile: vi.fn() };
+  const ahead = { frame: RUN, handlers: hears };
+  const sent = () => beginCheck(TURNS.waiting, '1', heard, ahead);
+  beforeEach(() => {
+    heard.mockClear();
+    vi.mocked(hears.onGuest).mockClear();
+  });
+
+  it('has begun where the code names no tool, and is told of as begun', () => {
+    const step = afterSupervisor(sent(), SUPERVISOR.checked);
+    expect(step?.next).toEqual({ at: 'running', handlers: hears, hasLastWord: false, isSession: false });
+    step?.tell();
+    expect(heard.mock.calls).toEqual([[{ type: 'begun' }]]);
+  });
+
+  it.each([named, SUPERVISOR.refused])('has not begun after another answer ($type)', (answer) => {
+    const step = afterSupervisor(sent(), answer);
+    expect(step?.next).toMatchObject({ at: 'waiting', hasProgram: answer.type === 'checked' });
+    step?.tell();
+    expect(heard.mock.calls).toEqual([[answer]]);
+  });
+
+  it('leaves no sandbox that waits for another run, whatever the answer', () => {
+    for (const answer of [named, SUPERVISOR.refused])
+      expect(mayRest(afterSupervisor(sent(), answer)?.next as SandboxTurn)).toBe(false);
+  });
+
+  it('a guest that is heard before the answer is heard after it, in its order', () => {
+    const checking = sent();
+    for (const frame of [CALL, RAISED]) afterGuest(checking, frame, frame.type)?.tell();
+    expect(hears.onGuest).not.toHaveBeenCalled();
+    const step = afterSupervisor(checking, SUPERVISOR.checked);
+    expect(step?.next).toMatchObject({ at: 'running', hasLastWord: true });
+    step?.tell();
+    expect(vi.mocked(hears.onGuest).mock.calls).toEqual([
+      [CALL, 'call'],
+      [RAISED, 'raised'],
+    ]);
+  });
+
+  it('a guest that has spoken where nothing has begun was out of turn', () => {
+    const checking = sent();
+    afterGuest(checking, CALL, '')?.tell();
+    expect(afterSupervisor(checking, SUPERVISOR.refused)).toBeUndefined();
+  });
+
+  it('a guest that says more than could be said since the answer is out of turn', () => {
+    const checking = sent();
+    const megabyte = 'x'.repeat(1024 * 1024);
+    const steps = Array.from({ length: 5 }, () => afterGuest(checking, CALL, megabyte));
+    expect(steps.map((step) => step?.next.at)).toEqual([...Array(4).fill('checking'), undefined]);
+  });
+
+  it('code of an earlier call of the session is heard as such where nothing has begun', () => {
+    const limits = { idleSeconds: 1, lifeSeconds: 1, keepRunning: true };
+    const session = { name: 'n', handle: 's-1', call: 1, ageSeconds: 0, ...limits };
+    const earlier = { ...TURNS.waiting, session: handlers };
+    const checking = beginCheck(earlier, '1', () => {}, { frame: { ...RUN, session }, handlers: hears });
+    afterGuest(checking, CALL, 'text')?.tell();
+    afterSupervisor(checking, SUPERVISOR.refused)?.tell();
+    expect([heard.mock.calls, vi.mocked(hears.onGuest).mock.calls]).toEqual([[[CALL, 'text']], []]);
+    expect(() => beginCheck(earlier, '1', heard, ahead)).toThrow(internal);
   });
 });
 

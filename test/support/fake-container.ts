@@ -16,7 +16,8 @@ export class FakeContainer implements Container {
   readonly stdout = new PassThrough();
   readonly stderr = new PassThrough();
   readonly exited: Promise<ContainerExit>;
-  readonly pid = undefined;
+  /** Host pid of its first process, for what is done only where the processes can be seen. */
+  pid: number | undefined = undefined;
   /** Every frame that the bridge has sent. */
   readonly sent: Sent[] = [];
   isRunning = true;

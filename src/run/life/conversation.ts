@@ -8,9 +8,9 @@ import { Plan, type Planned } from '../../policy/approvals/plan.js';
 import { RunApprovals } from '../../policy/approvals/run-approvals.js';
 import { AskingTime, StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Sandbox, SandboxEnd } from '../../sandbox/conversation/sandbox.js';
-import type { RunHandlers } from '../../sandbox/conversation/turn.js';
+import type { Ahead, RunHandlers } from '../../sandbox/conversation/turn.js';
 import type { ServerLease } from '../../servers/pool/server-lease.js';
-import type { GuestFrame, HostFrame, ServerBrief } from '../../wire/frames.js';
+import type { GuestFrame, RunFrame, ServerBrief } from '../../wire/frames.js';
 import { Artifacts, type Left } from '../artifacts/artifacts.js';
 import type { Meter } from '../calls/call-context.js';
 import type { CallGuard } from '../calls/call-guard.js';
@@ -18,7 +18,7 @@ import { Dispatcher } from '../calls/dispatcher.js';
 import { guardCalls } from '../calls/guarded-calls.js';
 import { type AskingWords, type LoadedServers, OnDemand } from '../calls/on-demand.js';
 import { SavedByRun } from '../calls/saved-tools.js';
-import { CodeEnd } from '../outcome/conclude.js';
+import { CodeEnd, type Conclusion } from '../outcome/conclude.js';
 import { type Awaited, NOTHING_AWAITED, type SandboxFacts } from '../outcome/ending-errors.js';
 import { filesOf, startOf } from '../programs/task.js';
 import { noCall, SessionCall } from '../sessions/session-call.js';
@@ -33,12 +33,7 @@ export type OpenServers = {
   readonly failed: ReadonlyMap<string, string>;
 };
 
-/** Starts the code, whose clock goes on, and resolves when it has ended and what it left is kept. */
-export async function converse(
-  run: Run,
-  sandbox: Sandbox,
-  servers: OpenServers,
-): Promise<{
+export type Conversed = {
   /** Undefined where it was cut off before the sandbox said anything. */
   readonly end: SandboxEnd | undefined;
   readonly facts: SandboxFacts;
@@ -49,7 +44,21 @@ export async function converse(
   readonly lateNote: string | undefined;
   /** End of a plan: what the plan would do; undefined where the run was no plan. */
   readonly planned: Planned | undefined;
-}> {
+};
+
+/** End of a run over the check of its code; `isLost` where its sandbox ended of itself, unseen from here. */
+export type EndedByCheck = { readonly conclusion: Conclusion; readonly isLost: boolean };
+
+/**
+ * Starts the code, whose clock goes on, and resolves when it has ended and what it left is kept. Code that is not checked yet is
+ * checked by `check`, which is given what the code may begin with at once, and tells whether it has begun.
+ */
+export async function converse(
+  run: Run,
+  sandbox: Sandbox,
+  servers: OpenServers,
+  check?: (ahead: Ahead) => Promise<{ readonly hasBegun: boolean } | EndedByCheck>,
+): Promise<EndedByCheck | Conversed> {
   const { input, services, context, deadline, transcript } = run;
   const { lease, policy } = services.servers;
   const saved = new SavedByRun(services.saved, services.id);
@@ -89,9 +98,16 @@ export async function converse(
     hostView(context.caller.client),
   );
   using codeEnd = new CodeEnd(deadline);
-  deadline.start(deadline.pause());
-  const handlers = listeners(run, dispatcher, artifacts, codeEnd);
-  sandbox.run(startFrame(run, servers, call?.token), call?.heardBy(handlers) ?? handlers);
+  const listening = listeners(run, dispatcher, artifacts, codeEnd);
+  const frame = startFrame(run, servers, call?.token);
+  const handlers = call?.heardBy(listening) ?? listening;
+  const checked = await check?.({ frame, handlers });
+  if (checked !== undefined && 'conclusion' in checked) return checked;
+  services.session?.begins();
+  if (checked?.hasBegun !== true) {
+    deadline.start(deadline.pause());
+    sandbox.run(frame, handlers);
+  }
   context.tell({ type: 'started', meter: meterOf(dispatcher, approvals) });
   const end = await (call === undefined
     ? endOf(sandbox, deadline, codeEnd, artifacts)
@@ -178,7 +194,7 @@ const startFrame = (
   { input: { task, files, timeoutSeconds }, services: { session } }: Run,
   { loaded, discovered }: OpenServers,
   token: string | undefined,
-): Extract<HostFrame, { type: 'run' }> => ({
+): RunFrame => ({
   type: 'run',
   timeoutSeconds,
   loaded: loaded.allShown,

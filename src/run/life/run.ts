@@ -11,7 +11,7 @@ import { waitAtMost, waitForAbort } from '../../base/waiting/unless-aborted.js';
 import { START_TIME_MS } from '../../hosts/downstream-spec.js';
 import { StandingClock } from '../../policy/approvals/standing-clock.js';
 import type { Sandbox } from '../../sandbox/conversation/sandbox.js';
-import type { CheckAnswer } from '../../sandbox/conversation/turn.js';
+import type { Ahead, CheckAnswer } from '../../sandbox/conversation/turn.js';
 import type { NamedTool, ServerDoc } from '../../wire/frames.js';
 import { digestOf } from '../audit/digest.js';
 import type { CallContext } from '../calls/call-context.js';
@@ -27,7 +27,7 @@ import type { Outcome } from '../outcome/outcome.js';
 import { Transcript } from '../outcome/transcript.js';
 import { fileOf, isPythonTask, languageOf } from '../programs/task.js';
 import { INTERRUPT_WITHIN_MS, type SessionUse } from '../sessions/session-call.js';
-import { converse, type OpenServers, onDemandOf } from './conversation.js';
+import { type Conversed, converse, type EndedByCheck, type OpenServers, onDemandOf } from './conversation.js';
 import { preflight } from './preflight.js';
 import { type Run, type RunInput, RunRecord, type RunServices } from './run-request.js';
 import { refuseCancelled, sandboxFactsOf, takeSandbox } from './sandbox-use.js';
@@ -72,27 +72,38 @@ async function runToEnd(run: Run): Promise<{
   // Side by side with the sandbox and the check.
   const opening = startOpening(services, deadline);
   using taken = await takeChecked(run);
-  if ('conclusion' in taken.checked)
-    return {
-      conclusion: taken.checked.conclusion,
-      servers: services.servers.wanted.servers,
-      calls: 0,
-      data: [],
-    };
-  const servers = await open(run, opening, taken.checked.named);
-  const seen = taken.sandbox.spec.data;
+  const { sandbox, checked } = taken;
+  const nothingRun = { servers: services.servers.wanted.servers, calls: 0, data: [] };
+  if (checked !== undefined && 'conclusion' in checked)
+    return { conclusion: checked.conclusion, ...nothingRun };
+  const servers = await open(run, opening, checked?.named ?? []);
+  const conversed = await converse(
+    run,
+    sandbox,
+    servers,
+    checked === undefined ? (ahead) => checkAhead(run, sandbox, servers, ahead) : undefined,
+  );
+  if ('conclusion' in conversed) return { conclusion: conversed.conclusion, ...nothingRun };
+  const seen = sandbox.spec.data;
   const data = seen.map(({ target, isWritable }) => (isWritable ? `${target}:rw` : target));
-  return { ...concludeRun(run, servers, await converse(run, taken.sandbox, servers)), data };
+  return { ...concludeRun(run, servers, conversed), data };
 }
 
 /**
  * A sandbox that has checked the code. One whose processes cannot be seen from here, and that is lost over the check, is
  * replaced, once: it may have ended while it waited, which shows only when it is asked something. No code has run in it.
+ * Nothing is checked yet where the run can go with the check: it waits for no server, and has nothing large to send twice.
  */
 async function takeChecked(
   run: Run,
-): Promise<Disposable & { readonly sandbox: Sandbox; readonly checked: Awaited<ReturnType<typeof check>> }> {
+): Promise<
+  Disposable & { readonly sandbox: Sandbox; readonly checked: Awaited<ReturnType<typeof check>> | undefined }
+> {
   const taken = await takeSandbox(run.services.sandboxes, run.deadline);
+  const { servers, others } = run.services.servers.wanted;
+  const isAlone = servers.length + others.length + run.input.files.length === 0;
+  if (isAlone && isPythonTask(run.input.task) && taken.sandbox.isSeen)
+    return { ...taken, checked: undefined };
   const checked = await check(run, taken.sandbox);
   const isLost = 'isLost' in checked && checked.isLost && run.deadline.cause === undefined;
   // Nothing takes the place of a session without a word.
@@ -114,48 +125,71 @@ function startOpening({ servers, session }: RunServices, { signal }: Deadline) {
   return opening;
 }
 
-/** The tools that the code names, or what the run has come to over its check. Its clock runs meanwhile, and stands then. */
+/** Checks code that may begin at once, and tells whether it has. Throws what it asks of servers that they have not. */
+async function checkAhead(
+  run: Run,
+  sandbox: Sandbox,
+  { loaded, discovered }: OpenServers,
+  ahead: Ahead,
+): Promise<{ readonly hasBegun: boolean } | EndedByCheck> {
+  const checked = await check(run, sandbox, ahead);
+  if ('conclusion' in checked) return checked;
+  const objection = preflight(checked.named, loaded.allShown, discovered);
+  if (objection !== undefined) throw objection;
+  return checked;
+}
+
+/**
+ * The tools that the code names, or what the run has come to over its check. Its clock runs meanwhile, and stands then, but for
+ * code that has begun.
+ */
 async function check(
   { input, services, deadline, transcript }: Run,
   sandbox: Sandbox,
-): Promise<
-  { readonly named: readonly NamedTool[] } | { readonly conclusion: Conclusion; readonly isLost: boolean }
-> {
+  ahead?: Ahead,
+): Promise<{ readonly named: readonly NamedTool[]; readonly hasBegun: boolean } | EndedByCheck> {
   const { task, timeoutSeconds } = input;
   deadline.start(timeoutSeconds * 1000);
   // Leave code that is not Python to its own compiler, in its run.
   const answering: Promise<CheckAnswer> = isPythonTask(task)
-    ? sandbox.check(task.code, fileOf(task))
+    ? sandbox.check(task.code, fileOf(task), ahead)
     : Promise.resolve({ type: 'checked', named: [] });
-  const answer = await Promise.race([answering, sandbox.ended, waitForAbort(deadline.signal)]);
-  if (answer === undefined) await stopCheck(sandbox, answering, services.session);
+  const answer =
+    (await Promise.race([answering, sandbox.ended, waitForAbort(deadline.signal)])) ??
+    (await stopCheck(sandbox, answering, { session: services.session, isAhead: ahead !== undefined }));
+  // Code that has begun is ended as code that runs, also where it was to be ended before.
+  if (answer !== undefined && 'type' in answer && answer.type === 'begun')
+    return { named: [], hasBegun: true };
   deadline.pause();
   if (answer === undefined || 'how' in answer || deadline.cause !== undefined) {
     const end = answer !== undefined && 'how' in answer ? answer : undefined;
     const conclusion = conclude(end, deadline.cause, input, transcript, sandboxFactsOf(sandbox, 0));
     return { conclusion, isLost: end?.how === 'lost' && !sandbox.isSeen };
   }
-  if (answer.type === 'checked') return { named: answer.named };
+  if (answer.type === 'checked') return { named: answer.named, hasBegun: false };
   return { conclusion: concludeRefused(answer.error, task, sandbox.spec, transcript), isLost: false };
 }
 
-/** There is no other way to stop a compiler than to end its sandbox; that of a session is given a moment. */
+/**
+ * There is no other way to stop a compiler than to end its sandbox; that of a session is given a moment, and what it answers
+ * then is returned.
+ */
 async function stopCheck(
   sandbox: Sandbox,
-  answering: Promise<unknown>,
-  session: SessionUse | undefined,
-): Promise<void> {
-  let isChecked = false;
-  if (session !== undefined)
-    await waitAtMost(
-      INTERRUPT_WITHIN_MS,
-      answering.then(() => {
-        isChecked = true;
-      }),
-    );
-  if (isChecked) return;
+  answering: Promise<CheckAnswer>,
+  { session, isAhead }: { readonly session: SessionUse | undefined; readonly isAhead: boolean },
+): Promise<CheckAnswer | undefined> {
+  let late: CheckAnswer | undefined;
+  const answered = answering.then((answer) => {
+    late = answer;
+  });
+  if (session !== undefined) await waitAtMost(INTERRUPT_WITHIN_MS, answered);
+  if (late !== undefined) return late;
   session?.willEnd('its code took too long to compile');
   sandbox.kill();
+  // Code that was sent ahead may have begun in this very moment, which shows in what the sandbox has still said.
+  if (isAhead) await waitAtMost(INTERRUPT_WITHIN_MS, sandbox.ended);
+  return late;
 }
 
 /** Throws what kept a server from opening, and what `named` asks of servers that they have not. */
@@ -197,7 +231,7 @@ async function addToSession(
 function concludeRun(
   { input, deadline, transcript }: Run,
   { loaded, failed, discovered }: OpenServers,
-  { end, facts, left, savedNote, lateNote, planned }: Awaited<ReturnType<typeof converse>>,
+  { end, facts, left, savedNote, lateNote, planned }: Conversed,
 ) {
   const spec = { ...facts.spec, aliases: discovered.map(({ alias }) => alias) };
   const conclusion =

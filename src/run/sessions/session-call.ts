@@ -139,8 +139,10 @@ export type SessionUse = {
   readonly name: string;
   /** The session's name with its handle, which no other session has: what a person has allowed in it is allowed in no other. */
   readonly title: string;
-  /** Facts of the session for the code, as they are now. */
+  /** Facts of the session for the code of this call, as they are now. */
   readonly facts: () => SessionFacts;
+  /** The code of this call begins. */
+  readonly begins: () => void;
   /** Servers of this call that code of earlier calls gets as well; each is asked for like one that code asks for. */
   readonly added: readonly string[];
   /** The interpreter waits for the next call; `goesOn` where its code has asked not to stand still until then. */

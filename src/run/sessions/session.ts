@@ -220,17 +220,21 @@ export class Session {
     if (this.ended !== undefined) sandbox.kill();
   }
 
-  /** Facts for the code of a call that begins now. */
+  /** Facts for the code of the next call. */
   facts(): SessionFacts {
-    this.#calls++;
-    this.#lastCallAt = new Date();
     const { idleSeconds, lifeSeconds, keepRunning } = this.#parts.limits;
     const ageSeconds = (performance.now() - this.#startedAt) / 1000;
     const { name, handle } = this;
+    return { name, handle, call: this.#calls + 1, ageSeconds, idleSeconds, lifeSeconds, keepRunning };
+  }
+
+  /** The code of that call begins. */
+  begins(): void {
+    this.#calls++;
+    this.#lastCallAt = new Date();
     this.#stopTimers();
     this.#hasBegun = true;
     this.#isStill = false;
-    return { name, handle, call: this.#calls, ageSeconds, idleSeconds, lifeSeconds, keepRunning };
   }
 
   /** Code has ended a call, and says whether its threads are to go on. */

@@ -385,6 +385,7 @@ export const useOf = ({ session }: Entered, added: readonly string[]): SessionUs
   name: session.name,
   title: session.title,
   facts: () => session.facts(),
+  begins: () => session.begins(),
   added,
   answered: (goesOn) => session.onAnswered(goesOn),
   willEnd: (why) => session.willEnd(why),

@@ -4,12 +4,12 @@
 // knows nothing of tools, policy or MCP.
 //
 // Before its run a sandbox may be asked to check code, and then go on waiting. That is no second use. Code of a call
-// runs only after the host has sent `run`, and a check is answered by our own harness alone: until then nothing has
-// run in the container but the image, the harness, and the commands and the interpreter that a language's record names. A program of
-// another language needs no check, and is not there before its `run` at all. From `run` on everything in it may be a
-// forgery: code of the same user opens the supervisor's streams and says `refused` in its name. So what the host has
-// sent decides, and never what the sandbox says: one that was sent `run` never waits again (rest()), and a frame out
-// of turn is its end.
+// runs only after the host has sent `run`, and a check is answered by our own harness alone, also one with which a run was
+// sent: the harness answers before it hands the code over. Until then nothing has run in the container but the image, the
+// harness, and the commands and the interpreter that a language's record names. A program of another language needs no check,
+// and is not there before its `run` at all. From `run` on everything in it may be a forgery: code of the same user opens the
+// supervisor's streams and says `refused` in its name. So what the host has sent decides, and never what the sandbox says: one
+// that was sent `run` never waits again (rest()), and a frame out of turn is its end.
 
 import { asBridgeError, BridgeError } from '../../base/errors.js';
 import type { Observer } from '../../base/log/events.js';
@@ -19,12 +19,13 @@ import { clip, clipHarmless } from '../../base/text/text.js';
 import type { Container, Engine, SandboxSpec } from '../../engine/engine.js';
 import { type Enforcement, UNENFORCED } from '../../engine/machine/enforcement.js';
 import { Channel } from '../../wire/channel.js';
-import { type HostFrame, PROTOCOL_VERSION, type SupervisorFrame } from '../../wire/frames.js';
+import { type HostFrame, PROTOCOL_VERSION, type RunFrame, type SupervisorFrame } from '../../wire/frames.js';
 import { Guard } from '../limits/guard.js';
 import { ProcessorTime } from '../limits/measure.js';
 import type { Breach } from '../limits/watchdog.js';
 import { MAX_WAKES, SandboxFreeze } from './sandbox-freeze.js';
 import {
+  type Ahead,
   afterGuest,
   afterSupervisor,
   beginCheck,
@@ -35,7 +36,6 @@ import {
   type GuestEnd,
   isOfRun,
   mayRest,
-  type RunFrame,
   type RunHandlers,
   type SandboxTurn,
   type TurnStep,
@@ -107,7 +107,7 @@ export class Sandbox implements AsyncDisposable {
     | SandboxTurn
     | { readonly at: 'dying'; readonly was: SandboxTurn; readonly breach: Breach | undefined }
     | { readonly at: 'gone'; readonly was: SandboxTurn };
-  /** From the first check of code until it waits again or is gone; even then it knows what the kernel has killed. */
+  /** From its greeting on, where its processes can be seen; when it is gone it knows what the kernel has killed. */
   #guard: Guard | undefined;
   #processorTime: ProcessorTime | undefined;
   /** From when it has to stand still for the first time, in a session of each call. */
@@ -195,6 +195,8 @@ export class Sandbox implements AsyncDisposable {
     }
     sandbox.#isSeen = sandbox.pid !== undefined;
     sandbox.#python = first.python;
+    // One that waits has the time; where a container stands among the groups takes half a millisecond to find out.
+    setImmediate(() => sandbox.#makeGuard());
     options.observer({
       type: 'sandbox.started',
       container: spec.name,
@@ -257,17 +259,21 @@ export class Sandbox implements AsyncDisposable {
     return wasGivenRun(this.#turn);
   }
 
-  /** Has the Python `code` compiled, and nothing of it run. Resolves with the answer; never, when `ended` comes first. */
-  check(code: string, file: string | null = null): Promise<CheckAnswer> {
+  /**
+   * Has the Python `code` compiled, and nothing of it run, but where a run is sent `ahead`: that begins at once, as run() would
+   * have it, where the code compiles and names no tool. Resolves with the answer; never, when `ended` comes first.
+   */
+  check(code: string, file: string | null = null, ahead?: Ahead): Promise<CheckAnswer> {
     let onAnswer = (_answer: CheckAnswer): void => {};
     const answer = new Promise<CheckAnswer>((resolve) => {
       onAnswer = resolve;
     });
     if (endsBetweenCalls(this.#turn)) return answer;
-    this.#enter(beginCheck(this.#turn, code, onAnswer));
-    this.#channel.send({ type: 'check', code, file });
-    // Behind it, since a look at the groups takes as long as most code takes to be compiled.
-    this.#startGuard();
+    this.#enter(beginCheck(this.#turn, code, onAnswer, ahead));
+    if (ahead?.frame.session !== undefined) this.#renewLease();
+    // Ahead of it: compiling takes memory too, and what is sent ahead may run.
+    this.#makeGuard()?.watch();
+    this.#channel.send({ type: 'check', code, file, run: ahead?.frame ?? null });
     return answer;
   }
 
@@ -280,7 +286,7 @@ export class Sandbox implements AsyncDisposable {
     if (endsBetweenCalls(this.#turn)) return;
     this.#standstill?.endForRun();
     this.#enter(beginRun(this.#turn, frame, handlers));
-    this.#startGuard();
+    this.#makeGuard()?.watch();
     if (frame.session !== undefined) this.#renewLease();
     // Without input it is sent before this returns.
     this.#channel
@@ -294,8 +300,7 @@ export class Sandbox implements AsyncDisposable {
    */
   rest(): boolean {
     const isAsItWas = mayRest(this.#turn) && (this.memoryKills ?? 0) === 0;
-    this.#guard?.[Symbol.dispose]();
-    this.#guard = undefined;
+    this.#guard?.rest();
     this.#processorTime?.[Symbol.dispose]();
     this.#processorTime = undefined;
     return isAsItWas && this.isAlive;
@@ -365,6 +370,11 @@ export class Sandbox implements AsyncDisposable {
 
   #fromSupervisor(frame: SupervisorFrame): void {
     const step = afterSupervisor(this.#turn, frame);
+    // A run that was sent ahead has begun; processes of a session that stand still go on with it.
+    if (this.#turn.at === 'checking' && step?.next.at === 'running') {
+      this.#standstill?.endForRun();
+      this.#guard?.watch();
+    }
     this.#take(frame.type, step);
     if (step === undefined) return;
     if (frame.type === 'answered') this.#toldMemoryKills = frame.memoryKills ?? undefined;
@@ -386,13 +396,13 @@ export class Sandbox implements AsyncDisposable {
     this.#end(isOfEngine ? { how: 'lost', detail: asEngineWords(line) } : { how: 'violation', error });
   }
 
-  /** From the first byte of code on: compiling takes memory too. */
-  #startGuard(): void {
-    if (this.#state.at === 'gone') return;
-    if (this.#guard !== undefined) return this.#guard.watch();
+  /** Undefined where it is gone, or its processes cannot be seen. */
+  #makeGuard(): Guard | undefined {
     const { pid } = this;
-    if (pid === undefined) return;
-    this.#guard = new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
+    if (this.#state.at === 'gone') return undefined;
+    if (pid !== undefined)
+      this.#guard ??= new Guard(pid, this.spec, this.#enforcement, (breach) => this.#onBreach(breach));
+    return this.#guard;
   }
 
   /** The report came by the other stream: what the guest said last may still be on its way. */

@@ -5,12 +5,14 @@
 
 import { BridgeError } from '../../base/errors.js';
 import type { OutputStream } from '../../base/process/streams.js';
-import type { GuestFrame, HostFrame, SupervisorFrame } from '../../wire/frames.js';
+import { MB_BYTES } from '../../base/text/sizes.js';
+import type { GuestFrame, RunFrame, SupervisorFrame } from '../../wire/frames.js';
 
 export type FrameOf<F, T> = Extract<F, { type: T }>;
-export type RunFrame = FrameOf<HostFrame, 'run'>;
-/** `checked` with the tools that the code names, or `refused` with what is wrong. */
-export type CheckAnswer = FrameOf<SupervisorFrame, 'checked' | 'refused'>;
+/** `checked` with the tools that the code names, `refused` with what is wrong, or that the run has begun that came with it. */
+export type CheckAnswer = FrameOf<SupervisorFrame, 'checked' | 'refused'> | { readonly type: 'begun' };
+/** A run that is sent with the check of its code, and who hears the run. */
+export type Ahead = { readonly frame: RunFrame; readonly handlers: RunHandlers };
 /** How the guest's process ended, in the supervisor's words. */
 export type GuestEnd = Pick<FrameOf<SupervisorFrame, 'exited'>, 'code' | 'signal'>;
 
@@ -36,6 +38,10 @@ type Checking = {
   readonly startedAt: number;
   readonly isAsItWas: boolean;
   readonly session?: RunHandlers | undefined;
+  /** Turn of the run that was sent with the check, which may have begun. */
+  readonly ahead?: Running | undefined;
+  /** Frames of a guest meanwhile: its stream may be read before the answer, which was written first. */
+  readonly heldBack: { readonly frames: Array<readonly [GuestFrame, text: string]>; chars: number };
 };
 type Running = {
   readonly at: 'running';
@@ -72,6 +78,8 @@ export type TurnStep = { readonly next: SandboxTurn; readonly tell: () => void }
 /** Code that models write compiles in milliseconds; the compiler keeps memory that the next run would lack. */
 const LIGHT_CODE_CHARS = 100_000;
 const LIGHT_CHECK_MS = 250;
+/** A loop of Node reads 2 MB of one stream before it turns to the next (uv__read in libuv: 32 times 64 KB). */
+const MAX_HELD_BACK_CHARS = 4 * MB_BYTES;
 /** After one of these a guest has said how its code ended. */
 const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised', 'where']);
 
@@ -79,7 +87,10 @@ const LAST_WORDS: ReadonlySet<GuestFrame['type']> = new Set(['result', 'raised',
 export const isOfRun = (turn: SandboxTurn): turn is Running | Reported =>
   turn.at === 'running' || turn.at === 'reported';
 
-/** Whether it was given a run, or a call of a session. */
+/**
+ * Whether it was given a run, or a call of a session. One that was sent with a check is given when the answer says so: the harness
+ * answers before anything else of the run can be seen.
+ */
 export const wasGivenRun = (turn: SandboxTurn): boolean => isOfRun(turn) || sessionOf(turn) !== undefined;
 
 /** Whether the guest has ended between calls of its session: the sandbox's end follows, and the next call may be quicker. */
@@ -90,12 +101,31 @@ export const endsBetweenCalls = (turn: SandboxTurn): boolean =>
 const sessionOf = (turn: SandboxTurn): RunHandlers | undefined =>
   turn.at === 'waiting' || turn.at === 'checking' ? turn.session : undefined;
 
-/** The turn in which an answer about `code` is due; what was checked before is replaced. Throws E_INTERNAL. */
-export function beginCheck(turn: SandboxTurn, code: string, onAnswer: Checking['onAnswer']): Checking {
+/**
+ * The turn in which an answer about `code` is due; what was checked before is replaced. The run `ahead` is sent with it. Throws
+ * E_INTERNAL.
+ */
+export function beginCheck(
+  turn: SandboxTurn,
+  code: string,
+  onAnswer: Checking['onAnswer'],
+  ahead?: Ahead,
+): Checking {
   switch (turn.at) {
     case 'waiting': {
-      const isAsItWas = turn.isAsItWas && code.length <= LIGHT_CODE_CHARS;
-      return { at: 'checking', onAnswer, startedAt: performance.now(), isAsItWas, session: turn.session };
+      // One that was sent a run never waits again, whatever it answers.
+      const isAsItWas = turn.isAsItWas && code.length <= LIGHT_CODE_CHARS && ahead === undefined;
+      const { session } = turn;
+      const running = ahead && beginRun({ ...turn, hasProgram: true }, ahead.frame, ahead.handlers);
+      return {
+        at: 'checking',
+        onAnswer,
+        startedAt: performance.now(),
+        isAsItWas,
+        session,
+        ahead: running,
+        heldBack: { frames: [], chars: 0 },
+      };
     }
     case 'starting':
       throw brokenRuleError('a sandbox checks nothing before its greeting');
@@ -135,8 +165,9 @@ export function mayRest(turn: SandboxTurn): boolean {
   return turn.at === 'waiting' && turn.isAsItWas;
 }
 
-/** Undefined when the guest's frame is out of turn: before the run there is no guest. */
+/** Undefined when the guest's frame is out of turn: before the run there is no guest. What it says of a run that may have begun is held back. */
 export function afterGuest(turn: SandboxTurn, frame: GuestFrame, text: string): TurnStep | undefined {
+  if (turn.at === 'checking' && turn.ahead !== undefined) return holdBack(turn, frame, text);
   const session = sessionOf(turn);
   if (session !== undefined) return { next: turn, tell: () => session.onGuest(frame, text) };
   if (!isOfRun(turn)) return undefined;
@@ -174,11 +205,42 @@ export function afterSupervisor(turn: SandboxTurn, frame: SupervisorFrame): Turn
   }
 }
 
-function afterAnswer({ onAnswer, startedAt, isAsItWas, session }: Checking, answer: CheckAnswer): TurnStep {
+function afterAnswer(
+  { onAnswer, startedAt, isAsItWas, session, ahead, heldBack }: Checking,
+  answer: FrameOf<SupervisorFrame, 'checked' | 'refused'>,
+): TurnStep | undefined {
+  const isChecked = answer.type === 'checked';
+  // The harness has begun it by the same rule (check() in harness/first_process.py).
+  if (ahead !== undefined && isChecked && answer.named.length === 0)
+    return afterHeldBack({ next: ahead, tell: () => onAnswer({ type: 'begun' }) }, heldBack);
   const isLight = performance.now() - startedAt <= LIGHT_CHECK_MS;
+  const next = { at: 'waiting', hasProgram: isChecked, isAsItWas: isAsItWas && isLight, session } as const;
+  return afterHeldBack({ next, tell: () => onAnswer(answer) }, heldBack);
+}
+
+/** Undefined where the guest says more than code can that has begun a moment ago: it is of an earlier call, and does not end. */
+function holdBack(turn: Checking, frame: GuestFrame, text: string): TurnStep | undefined {
+  const { heldBack } = turn;
+  heldBack.chars += text.length;
+  if (heldBack.chars > MAX_HELD_BACK_CHARS) return undefined;
+  return { next: turn, tell: () => void heldBack.frames.push([frame, text]) };
+}
+
+/** The step, and after it what the guest has said before: out of turn where it turns out that nothing has begun. */
+function afterHeldBack(first: TurnStep, heldBack: Checking['heldBack']): TurnStep | undefined {
+  const tells = [first.tell];
+  let { next } = first;
+  for (const [frame, text] of heldBack.frames) {
+    const step = afterGuest(next, frame, text);
+    if (step === undefined) return undefined;
+    next = step.next;
+    tells.push(step.tell);
+  }
   return {
-    next: { at: 'waiting', hasProgram: answer.type === 'checked', isAsItWas: isAsItWas && isLight, session },
-    tell: () => onAnswer(answer),
+    next,
+    tell: () => {
+      for (const tell of tells) tell();
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 // Holds one running sandbox to its limits where no control group does, and tells afterwards whether the kernel killed
-// for memory where one does. Lives from the first check of code to the end, and rests between the calls of a session; a
-// sandbox that waits needs none.
+// for memory where one does. Watches from the first check of code to the end, and rests between the calls of a session; a
+// sandbox that waits needs no watch, and time enough to find out how it is looked at.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
@@ -21,21 +21,24 @@ export class Guard implements Disposable {
   readonly #enforcement: Enforcement;
   readonly #group: GroupLimit | undefined;
   readonly #makeWatchdog: () => Watchdog | undefined;
+  readonly #pid: number;
   #watchdog: Watchdog | undefined;
+  #hasLowered = false;
   #memoryKills = 0;
 
-  /** Watches at once. `pid` is that of the container's first process, before any code of the guest has run. */
+  /** Watches nothing before watch(). `pid` is that of the container's first process. */
   constructor(pid: number, spec: SandboxSpec, enforcement: Enforcement, onBreach: (breach: Breach) => void) {
     this.#enforcement = enforcement;
-    if (enforcement.cpu === 'priority') lowerPriority(pid);
+    this.#pid = pid;
     if (enforcement.memory === 'cgroup') this.#group = groupLimit(pid, 'memory');
     const scales = this.#scalesFor(pid, spec);
     this.#makeWatchdog = () => scales && new Watchdog(scales, boundsOf(spec), onBreach);
-    this.watch();
   }
 
-  /** Goes on after a rest(); where a container stands among the groups is looked up once, which takes milliseconds. */
+  /** To be called before any code of the guest can run, and after a rest(). */
   watch(): void {
+    if (this.#enforcement.cpu === 'priority' && !this.#hasLowered) lowerPriority(this.#pid);
+    this.#hasLowered = true;
     this.#watchdog ??= this.#makeWatchdog();
   }
 

@@ -67,7 +67,7 @@ async function call(name: string, scope = 'one') {
   const entered = await enter(name, { scope });
   const fake = fakeSandbox();
   if (entered.session.sandbox === undefined) entered.adopt(fake.sandbox);
-  entered.session.facts();
+  entered.session.begins();
   entered.session.onAnswered(false);
   entered[Symbol.dispose]();
   return { ...entered, ...fake };
