@@ -53,7 +53,8 @@ export class Configured {
   readonly #observer: Observer;
   readonly #policyBook: PolicyBook;
   #everything: Discovery | undefined;
-  #discovery: Discovery | undefined;
+  /** The part that may be used of what was found last, by the policy of then. */
+  #usable: { readonly of: Discovery; readonly by: Policy; readonly discovery: Discovery } | undefined;
   /** Allowed or not: the hosts' own choices of tools are rules. */
   #specs: readonly DownstreamSpec[] = [];
 
@@ -83,15 +84,21 @@ export class Configured {
     const found = this.access.grantedOf(everything);
     // Keep the array as long as the servers are the same: what is made of the array is kept.
     if (!isDeepStrictEqual(found.ready, this.#specs)) this.#specs = found.ready;
-    this.#discovery = this.access.isWhole
-      ? withoutDenied(found, this.policy())
-      : { ...found, ready: found.ready.filter(({ name }) => this.policy().server(name).allowed) };
-    return this.#discovery;
+    const policy = this.policy();
+    // Keep it where nothing has changed: names and slots are made of it.
+    if (this.#usable?.of !== found || this.#usable.by !== policy)
+      this.#usable = { of: found, by: policy, discovery: this.#usableOf(found, policy) };
+    return this.#usable.discovery;
   }
 
   /** The servers as last read. */
   get discovery(): Discovery {
-    return this.#discovery ?? this.rediscover();
+    return this.#usable?.discovery ?? this.rediscover();
+  }
+
+  #usableOf(found: Discovery, policy: Policy): Discovery {
+    if (this.access.isWhole) return withoutDenied(found, policy);
+    return { ...found, ready: found.ready.filter(({ name }) => policy.server(name).allowed) };
   }
 
   /** Discovery as last read, with the servers of all principals. */

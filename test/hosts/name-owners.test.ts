@@ -92,6 +92,16 @@ describe('a name belongs', () => {
     expect(takers(other, project('bank', 'fork', '/h/elsewhere/.mcp.json'))).toEqual(['bank']);
   });
 
+  it('to what was accepted elsewhere also where nothing else has changed since', () => {
+    const [one, other] = [new NameOwners(stateDir), new NameOwners(stateDir)];
+    expect(takers(one, spec('bank', 'bank'))).toEqual([]);
+    const same = found(project('bank', 'fork'));
+    const isTaken = () => other.judge(same).ready[0]?.takesName === true;
+    expect([isTaken(), isTaken()]).toEqual([true, true]);
+    expect(one.accept(project('bank', 'fork'))).toBe(true);
+    expect(isTaken()).toBe(false);
+  });
+
   it('to the same for a process that only looks, which writes nothing', () => {
     const owners = new NameOwners(stateDir);
     owners.judge(found(spec('bank', 'bank')));

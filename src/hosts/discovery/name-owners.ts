@@ -18,6 +18,8 @@ export class NameOwners {
   #seen: readonly DownstreamSpec[] = [];
   /** The file as it was last read. */
   #read: { readonly stamp: string; readonly owners: Owners } | undefined;
+  /** Find that was judged last, by which owners, and as what: nearly every call finds the same. */
+  #judged: { readonly found: object; readonly by: Owners; readonly as: object } | undefined;
 
   constructor(stateDir: string) {
     this.#path = join(stateDir, 'name-owners.json');
@@ -30,10 +32,16 @@ export class NameOwners {
       readonly skipped: readonly Pick<SkippedSpec, 'spec'>[];
     },
   >(found: F): F {
+    const before = withOwners(this.#readOwners(), this.#seen);
+    if (this.#judged?.found !== found || this.#judged.by !== before)
+      this.#judged = { found, by: before, as: this.#judge(found, before) };
+    return this.#judged.as as F;
+  }
+
+  #judge<F extends Parameters<NameOwners['judge']>[0]>(found: F, before: Owners): F {
     const { ready, skipped } = found;
     // One that is passed over for a project's entry is still the user's.
     const own = [...skipped.flatMap(({ spec }) => spec ?? []), ...ready].filter((spec) => !isOfProject(spec));
-    const before = withOwners(this.#readOwners(), this.#seen);
     const owners = withOwners(before, own);
     const fresh = [...own, ...ready.filter(({ name }) => !owners.has(name))];
     this.#seen = [...this.#seen, ...fresh.filter((spec) => !owns(spec, before))];
