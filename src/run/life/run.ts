@@ -76,7 +76,8 @@ async function runToEnd(run: Run): Promise<{
   const nothingRun = { servers: services.servers.wanted.servers, calls: 0, data: [] };
   if (checked !== undefined && 'conclusion' in checked)
     return { conclusion: checked.conclusion, ...nothingRun };
-  const servers = await open(run, opening, checked?.named ?? []);
+  const servers = await open(run, opening);
+  if (checked !== undefined) demandTools(checked.named, servers);
   const conversed = await converse(
     run,
     sandbox,
@@ -129,14 +130,18 @@ function startOpening({ servers, session }: RunServices, { signal }: Deadline) {
 async function checkAhead(
   run: Run,
   sandbox: Sandbox,
-  { loaded, discovered }: OpenServers,
+  servers: OpenServers,
   ahead: Ahead,
 ): Promise<{ readonly hasBegun: boolean } | EndedByCheck> {
   const checked = await check(run, sandbox, ahead);
-  if ('conclusion' in checked) return checked;
-  const objection = preflight(checked.named, loaded.allShown, discovered);
-  if (objection !== undefined) throw objection;
+  if (!('conclusion' in checked)) demandTools(checked.named, servers);
   return checked;
+}
+
+/** Throws what code asks of servers by `named` that they have not. */
+function demandTools(named: readonly NamedTool[], { loaded, discovered }: OpenServers): void {
+  const objection = preflight(named, loaded.allShown, discovered);
+  if (objection !== undefined) throw objection;
 }
 
 /**
@@ -192,20 +197,13 @@ async function stopCheck(
   return late;
 }
 
-/** Throws what kept a server from opening, and what `named` asks of servers that they have not. */
-async function open(
-  run: Run,
-  opening: ReturnType<typeof startOpening>,
-  named: readonly NamedTool[],
-): Promise<OpenServers> {
+/** Throws what kept a server from opening. */
+async function open(run: Run, opening: ReturnType<typeof startOpening>): Promise<OpenServers> {
   const { servers } = run.services;
   const { docs, failed } = await opening;
   const loaded = new LoadedServers(docs, servers.policy);
   await addToSession(run, loaded, failed);
-  const discovered = servers.discovered(loaded.names, failed);
-  const objection = preflight(named, loaded.allShown, discovered);
-  if (objection !== undefined) throw objection;
-  return { loaded, discovered, failed };
+  return { loaded, discovered: servers.discovered(loaded.names, failed), failed };
 }
 
 /** Servers that a session has not had yet go to code of its earlier calls as well, which may not have them unasked. */

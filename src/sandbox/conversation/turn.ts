@@ -165,7 +165,10 @@ export function mayRest(turn: SandboxTurn): boolean {
   return turn.at === 'waiting' && turn.isAsItWas;
 }
 
-/** Undefined when the guest's frame is out of turn: before the run there is no guest. What it says of a run that may have begun is held back. */
+/**
+ * Undefined when the guest's frame is out of turn: before the run there is no guest. What it says of a run that may have begun is
+ * held back.
+ */
 export function afterGuest(turn: SandboxTurn, frame: GuestFrame, text: string): TurnStep | undefined {
   if (turn.at === 'checking' && turn.ahead !== undefined) return holdBack(turn, frame, text);
   const session = sessionOf(turn);
