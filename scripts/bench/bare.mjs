@@ -58,11 +58,6 @@ export class Bare {
     return Sandbox.start(this.#pad.engine, this.#spec(), options, signal);
   }
 
-  /** The file in which the engine writes the host pid of a sandbox's first process. */
-  pidFile(name) {
-    return join(this.#stage.stateDir, 'run', this.#context.instance, `${name}.pid`);
-  }
-
   /** Milliseconds that `podman run … python3 -c 'print(1)'` takes, from its start to its exit. */
   run() {
     const spec = this.#spec();

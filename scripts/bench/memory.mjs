@@ -1,7 +1,6 @@
 // What waiting costs: the resident memory of an idle bridge, and the proportional share of one waiting sandbox with
 // the conmon that watches it. The engine's client, where one stays as long as the container, is a row of its own.
 
-import { readFileSync } from 'node:fs';
 import { commandLine, family, parentOf, pssMb, rssMb } from './processes.mjs';
 import { pause } from './stage.mjs';
 import { figure } from './statistics.mjs';
@@ -33,7 +32,14 @@ async function ofSandbox(bare, signal) {
   try {
     await pause(SETTLE_MS);
     const client = family(process.pid).find((pid) => commandLine(pid).includes(sandbox.name));
-    const { mb, kind, note } = watchedMemory(Number(readFileSync(bare.pidFile(sandbox.name), 'utf8')));
+    if (sandbox.pid === undefined)
+      return [
+        {
+          measure: 'memory of a waiting sandbox',
+          skipped: 'its first process cannot be seen from here: the engine is elsewhere',
+        },
+      ];
+    const { mb, kind, note } = watchedMemory(sandbox.pid);
     return [
       {
         measure: `memory of a waiting sandbox with its conmon (${kind})`,

@@ -132,7 +132,7 @@ async function besideWaiting(first, bare, signal) {
   const sandbox = await bare.sandbox(signal);
   try {
     await pause(SETTLE_MS);
-    const waiting = watchedMemory(Number(readFileSync(bare.pidFile(sandbox.name), 'utf8')));
+    const waiting = watchedMemory(sandbox.pid);
     const idle = watchedMemory(first);
     return {
       measure: `memory of an idle session with its conmon (${idle.kind})`,

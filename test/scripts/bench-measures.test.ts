@@ -20,6 +20,10 @@ const { launches } = (await import(new URL('../../scripts/bench/launches.mjs', i
   readonly launches: (stage: object) => Promise<readonly Row[]>;
 };
 
+const { inChild } = (await import(new URL('../../scripts/bench/frames.mjs', import.meta.url).href)) as {
+  readonly inChild: (stage: object) => Promise<readonly number[]>;
+};
+
 const { countingGroup } = (await import(
   new URL('../../scripts/bench/processor.mjs', import.meta.url).href
 )) as {
@@ -77,6 +81,12 @@ it('the benchmark of both launches says so where no sandbox comes from a templat
   expect((await measured).map(({ skipped }) => skipped)).toEqual(
     Array(2).fill(expect.stringContaining('template')),
   );
+});
+
+it('the benchmark of frames is answered by the harness that it starts as a plain child process', async () => {
+  const perSecond = await inChild({ stateDir: tmpdir() });
+  expect(perSecond).toHaveLength(20);
+  expect(Math.min(...perSecond)).toBeGreaterThan(0);
 });
 
 it.each([
