@@ -16,6 +16,16 @@ type Home = { readonly home: string; readonly stateDir: string };
 const foldersIn = (dir: string): string[] =>
   existsSync(dir) ? readdirSync(dir).map((name) => join(dir, name)) : [];
 
+/** What is in a run directory tells who has left it. */
+function withContents(dir: string): string {
+  try {
+    return `${dir}: ${readdirSync(dir, { recursive: true }).join(', ')}`;
+  } catch {
+    // Gone in this moment.
+    return dir;
+  }
+}
+
 /** Of the engine and the servers, which inherit the home of the bridge that started them. */
 function processesAtHome(home: string): string[] {
   return (
@@ -118,7 +128,7 @@ export class Stage {
     ];
     const runDirs = new Set(this.#homes.map(({ stateDir }) => join(stateDir, 'run')));
     const folders = [...runDirs].flatMap(foldersIn).filter((dir) => !this.#before.has(dir));
-    return [...ourContainers(), ...processes, ...folders];
+    return [...ourContainers(), ...processes, ...folders.map(withContents)];
   }
 }
 
