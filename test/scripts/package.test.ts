@@ -65,7 +65,7 @@ it('has no source maps, no tests, no sources and no compiled Python', () => {
 
 it('has only the kinds of files that its folders are for, and names no place of the machine that has made it', () => {
   const kinds =
-    /^(?:[A-Z]+(?:\.md)?|package\.json|compose(?:\.code-exec)?\.yaml|packaging\/systemd\/(?:user\/)?mcp-sandbox-bridge\.(?:service|socket)|packaging\/grafana\/mcp-sandbox-bridge\.json|packaging\/helm\/mcp-sandbox-bridge\/(?:templates\/)?[\w-]+\.(?:yaml|tpl|txt)|packaging\/kubernetes\/mcp-sandbox-bridge\.yaml|bin\/code-exec|dist\/bundle\/(?:[\w-]+\.cjs|page\.(?:js|css)|LICENSES\.txt)|dist\/cli\/main\.js|docs\/[\w-]+\.(?:md|svg)|sandbox-runtime(?:\/[\w-]+)+\.(?:[cm]?js|json|py|rb|sh))$/;
+    /^(?:[A-Z]+(?:\.md)?|package\.json|compose(?:\.code-exec)?\.yaml|packaging\/systemd\/(?:user\/)?mcp-sandbox-bridge\.(?:service|socket)|packaging\/grafana\/mcp-sandbox-bridge\.json|packaging\/helm\/mcp-sandbox-bridge\/(?:templates\/)?[\w-]+\.(?:yaml|tpl|txt)|packaging\/kubernetes\/mcp-sandbox-bridge\.yaml|bin\/code-exec|dist\/bundle\/(?:[\w-]+\.cjs|page\.(?:js|css)|LICENSES\.txt)|dist\/cli\/main\.js|docs\/[\w-]+\.md|sandbox-runtime(?:\/[\w-]+)+\.(?:[cm]?js|json|py|rb|sh))$/;
   expect(paths.filter((path) => !kinds.test(path))).toEqual([]);
   expect(paths.filter((path) => readFileSync(join(ROOT, path), 'utf8').includes(ROOT))).toEqual([]);
   // The control.
